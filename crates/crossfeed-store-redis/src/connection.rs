@@ -1,7 +1,7 @@
 //! Connections to servers: one that many requests share, made anew when it fails.
 //!
-//! Every request has a time limit, the making of a connection included. A request whose connection was cut is made once
-//! more: scripts know a request that they have answered already.
+//! Every request has a time limit, the making of a connection included. A request whose connection was cut is made
+//! again: scripts know a request that they have answered already.
 
 use crate::{
     fault::{TimedOut, Unconfirmed, bad_answer, ends_connection, translate, unavailable, was_cut},
@@ -20,6 +20,9 @@ use redis::{
 };
 use std::time::Duration;
 use tokio::sync::Mutex;
+
+/// How often a request is made whose connection is cut. More than twice, since a connection may have been cut before.
+const ATTEMPTS: usize = 3;
 
 /// Whether a request writes what is to be acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,21 +240,22 @@ impl Link {
 
 impl Node {
     async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
-        let mut is_second = false;
+        let mut attempt = 1;
         loop {
-            let (number, mut connection) = self.connection().await?;
-            let answer = request.send(&mut connection).await;
-            match answer {
-                Err(error) if ends_connection(&error) => {
-                    self.forget(number).await;
-                    if is_second || !was_cut(&error) {
-                        return Err(error);
-                    }
-                    is_second = true;
-                }
+            match self.attempt(request).await {
+                Err(error) if attempt < ATTEMPTS && was_cut(&error) => attempt += 1,
                 answer => return answer,
             }
         }
+    }
+
+    async fn attempt(&self, request: &Request<'_>) -> RedisResult<Value> {
+        let (number, mut connection) = self.connection().await?;
+        let answer = request.send(&mut connection).await;
+        if answer.as_ref().is_err_and(ends_connection) {
+            self.forget(number).await;
+        }
+        answer
     }
 
     async fn connection(&self) -> RedisResult<(u64, MultiplexedConnection)> {

@@ -51,9 +51,10 @@ pub(crate) fn ends_connection(error: &RedisError) -> bool {
         )
 }
 
-/// Whether the request can be made again at once over another connection.
+/// Whether the connection ended before or within the answer, so that the request can be made again at once over another.
 pub(crate) fn was_cut(error: &RedisError) -> bool {
-    error.is_connection_dropped() && !error.is_connection_refusal()
+    let is_dropped = error.is_connection_dropped() && !error.is_connection_refusal();
+    is_dropped || error.kind() == ErrorKind::Parse
 }
 
 /// The error of a store for that of a request.

@@ -46,7 +46,7 @@ local function forget_tombstone(id)
   if stone then
     call('HDEL', T, id)
     call('ZREM', Z, id)
-    call('HINCRBY', T, '', -string.match(stone, '^%d+ %a %d (%d+)'))
+    call('HINCRBY', T, '', 0 - string.match(stone, '^%d+ %a %d (%d+)'))
   end
 end
 
@@ -95,8 +95,8 @@ local function lose(id, head, why)
   if call('EXISTS', H) == 0 then
     call('DEL', M, U, X)
   else
-    call('HINCRBY', M, 'b', -r.bytes)
-    if call('HINCRBY', M, r.class, -r.bytes) <= 0 then
+    call('HINCRBY', M, 'b', 0 - r.bytes)
+    if call('HINCRBY', M, r.class, 0 - r.bytes) <= 0 then
       call('HDEL', M, r.class)
     end
   end

@@ -1,12 +1,12 @@
 //! The laws of every store, on each kind of servers.
 
-use crate::server::{Server, is_installed};
+use crate::server::{Cluster, Server, Watched, is_installed};
 use async_trait::async_trait;
 use crossfeed_store::{
     Clock, ManualClock, MemoryLimits, ResultStore,
     conformance::{DurableHarness, Harness, SharedHarness, run_all, run_durable, run_shared},
 };
-use crossfeed_store_redis::{RedisOptions, RedisStore};
+use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
 use parking_lot::Mutex;
 use std::{
     sync::{
@@ -84,9 +84,9 @@ impl DurableHarness for Servers {
 }
 
 async fn keeps_all_laws(harness: &Servers) {
-    run_all(harness).await;
     run_durable(harness).await;
     run_shared(harness).await;
+    run_all(harness).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,4 +96,29 @@ async fn one_server_keeps_all_laws() {
     }
     let server = Server::plain().await;
     keeps_all_laws(&Servers::new(server.url())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_keeps_all_laws() {
+    if !is_installed() {
+        return;
+    }
+    let cluster = Cluster::start().await;
+    keeps_all_laws(&Servers::new(cluster.url())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_whose_replica_confirms_keeps_all_laws() {
+    if !is_installed() {
+        return;
+    }
+    let watched = Watched::start(1).await;
+    let mut servers = Servers::new(watched.url());
+    servers.change = |options| {
+        options.with_durability(Durability::Replicas {
+            number: 1,
+            within: Duration::from_secs(1),
+        })
+    };
+    keeps_all_laws(&servers).await;
 }

@@ -2,4 +2,7 @@
 //! `CROSSFEED_REQUIRE_REDIS=1` makes that a failure.
 
 mod conformance;
+mod failover;
+mod faults;
+mod proxy;
 mod server;

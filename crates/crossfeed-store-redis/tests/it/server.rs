@@ -81,7 +81,7 @@ impl Server {
 
     async fn answers(&self) {
         for _ in 0..200 {
-            if let Ok(Value::SimpleString(_)) = self.try_ask(&["PING"]).await {
+            if !matches!(self.try_ask(&["PING"]).await, Err(error) if error.is_io_error()) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
@@ -130,5 +130,124 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl Server {
+    /// Ends the server at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again on what it left on the disk.
+    pub(crate) async fn restart(&mut self) {
+        self.child = spawn(&self.arguments);
+        self.answers().await;
+    }
+
+    /// Stops the server as it is, until it is continued.
+    pub(crate) fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    pub(crate) fn resume(&self) {
+        self.signal("CONT");
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests send signals to their own servers")]
+    fn signal(&self, name: &str) {
+        let command = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
+    }
+}
+
+/// Waits for what servers do by themselves.
+pub(crate) async fn eventually(what: &str, check: impl AsyncFn() -> bool) {
+    for _ in 0..400 {
+        if check().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("not within 10 s: {what}");
+}
+
+/// A cluster of three primaries.
+pub(crate) struct Cluster(Vec<Server>);
+
+impl Cluster {
+    pub(crate) async fn start() -> Self {
+        let mut servers = Vec::new();
+        for _ in 0..3 {
+            let bus = free_port().to_string();
+            let options = ["--save", "", "--cluster-enabled", "yes", "--cluster-port", &bus];
+            servers.push((Server::start(&options).await, bus));
+        }
+        let slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
+        for ((server, _), (from, to)) in servers.iter().zip(slots) {
+            server.ask(&["CLUSTER", "ADDSLOTSRANGE", from, to]).await;
+        }
+        for (server, bus) in &servers[1..] {
+            let port = server.port.to_string();
+            servers[0].0.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]).await;
+        }
+        let servers: Vec<Server> = servers.into_iter().map(|(server, _)| server).collect();
+        for server in &servers {
+            eventually("the cluster is whole", async || {
+                let info: String = redis::from_redis_value(server.ask(&["CLUSTER", "INFO"]).await).unwrap();
+                info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+            })
+            .await;
+        }
+        Self(servers)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        let nodes: Vec<String> = self.0.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+        format!("redis+cluster://{}", nodes.join(","))
+    }
+}
+
+/// A primary with replicas that a sentinel watches.
+pub(crate) struct Watched {
+    pub(crate) primary: Server,
+    pub(crate) replicas: Vec<Server>,
+    sentinel: Server,
+}
+
+impl Watched {
+    pub(crate) async fn start(replicas: usize) -> Self {
+        let primary = Server::start(&["--save", "", "--repl-diskless-sync-delay", "0"]).await;
+        let port = primary.port.to_string();
+        let mut started = Vec::new();
+        for _ in 0..replicas {
+            let options = ["--save", "", "--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1", &port];
+            started.push(Server::start(&options).await);
+        }
+        for replica in &started {
+            eventually("the replica follows", async || {
+                replica.info("replication", "master_link_status").await == "up"
+            })
+            .await;
+        }
+        let file = format!(
+            "sentinel monitor main 127.0.0.1 {port} 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n"
+        );
+        let sentinel = Server::start_as(&[&file], &["--sentinel"]).await;
+        let this = Self {
+            primary,
+            replicas: started,
+            sentinel,
+        };
+        eventually("the sentinel knows the replicas", async || {
+            this.sentinel.info("sentinel", "master0").await.contains(&format!("slaves={replicas}"))
+        })
+        .await;
+        this
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis+sentinel://127.0.0.1:{}/main", self.sentinel.port)
     }
 }
