@@ -54,6 +54,12 @@ pub struct SqliteOptions {
     pub keep_results: bool,
     /// What a result survives where it is kept.
     pub durability: Durability,
+    /// How long a lease of a call in flight lasts where results are kept. 15 s: long enough for a process that is slow,
+    /// and short for those who wait for a call of one that has died.
+    pub lease: Duration,
+    /// How long whoever waits for a call in flight waits before the store is asked again. 250 ms: what this process
+    /// changes wakes at once, and a look-up takes less than a millisecond.
+    pub poll_interval: Duration,
     /// Whether there must be a store in the directory already; else opening makes one. For a command that
     /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
     pub must_exist: bool,
@@ -70,6 +76,8 @@ impl Default for SqliteOptions {
             read_only: false,
             keep_results: false,
             durability: Durability::default(),
+            lease: Duration::from_secs(15),
+            poll_interval: Duration::from_millis(250),
             must_exist: false,
         }
     }

@@ -176,6 +176,14 @@ impl SqliteStore {
     pub(crate) fn artifacts(&self) -> &Artifacts {
         &self.0.artifacts
     }
+
+    #[cfg(test)]
+    pub(crate) fn results(&self) -> Option<&Results> {
+        match &self.0.results {
+            Kept::InMemory(_) => None,
+            Kept::OnDisk(SharedResults(results)) => Some(results),
+        }
+    }
 }
 
 impl fmt::Debug for SqliteStore {
