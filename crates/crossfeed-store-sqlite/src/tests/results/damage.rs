@@ -8,7 +8,7 @@ use crossfeed_store::{
     Damage, Digest, Expected, Lookup, MemoryLimits, Missing, Recorded, ResultStore, StoreError,
 };
 use proptest::prelude::*;
-use std::fs;
+use std::{fs, sync::LazyLock};
 
 fn assert_damaged(error: &StoreError, name: &str) {
     let StoreError::Damaged {
@@ -149,7 +149,7 @@ fn a_record_of_the_host_that_was_changed_is_noticed() {
 }
 
 /// The bytes of a database with six results.
-fn six() -> Vec<u8> {
+static SIX: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let directory = Directory::new();
     let store = directory.keep();
     for n in 0..6 {
@@ -157,7 +157,7 @@ fn six() -> Vec<u8> {
     }
     drop(store);
     fs::read(directory.results()).unwrap()
-}
+});
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
@@ -166,7 +166,7 @@ proptest! {
     fn damage_is_never_a_wrong_answer(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut bytes = six();
+        let mut bytes = SIX.clone();
         for (place, byte) in places {
             let place = place.index(bytes.len());
             bytes[place] = byte;
