@@ -95,6 +95,9 @@ fn a_file_that_was_changed_is_noticed_and_can_be_given_again() {
         let store = directory.keep();
         assert_damaged(&get(&store, "a").unwrap_err(), "a");
         assert_whole(&store, "whole", 2001);
+        // Who may not write cannot say that it is there.
+        let reader = SqliteStore::open(&directory, keeping().with_read_only(true)).unwrap();
+        assert_damaged(&put(&reader, "a", 2000).unwrap_err(), "a");
         assert_eq!(put(&store, "a", 2000).unwrap(), Recorded::Unchanged);
         assert_whole(&store, "a", 2000);
     }
