@@ -139,8 +139,8 @@ impl Results {
             let transaction = self.sql(reader.unchecked_transaction())?;
             self.recorded(&transaction, scope, &header, &result, now)?
         };
-        if let Some(number) = held
-            && self.again(&header, &result, number, now)?
+        if let Some(held) = held
+            && self.again(&header, &result, &held, now)?
         {
             return Ok(Recorded::Unchanged);
         }
@@ -185,7 +185,7 @@ impl Results {
         header: &Header,
         result: &StoredResult,
         now: i64,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Result<Option<Header>, StoreError> {
         let call = &header.call_id;
         let Found::Live(held) = self.find(connection, scope, call, now)? else {
             return Ok(None);
@@ -201,7 +201,7 @@ impl Results {
                 return Err(damaged(call));
             }
         }
-        Ok(Some(held.number))
+        Ok(Some(held))
     }
 
     /// Records a result again whose row exists; false if it has gone meanwhile.
@@ -209,18 +209,27 @@ impl Results {
         &self,
         header: &Header,
         result: &StoredResult,
-        number: i64,
+        held: &Header,
         now: i64,
     ) -> Result<bool, StoreError> {
+        let files = &self.database.files;
         if !self.database.can_write() {
-            return Ok(true);
+            let is_whole = !held.in_file
+                || matches!(
+                    files.read(&held.data_digest, held.data_bytes)?,
+                    Content::Whole(_)
+                );
+            return if is_whole {
+                Ok(true)
+            } else {
+                Err(damaged(&header.call_id))
+            };
         }
-        if header.in_file {
+        if held.in_file {
             // Here is the data again, in case that the file was damaged.
-            let data = result.document().raw();
-            self.database.files.put(&header.data_digest, data)?;
+            files.put(&held.data_digest, result.document().raw())?;
         }
-        self.touch(number, now, self.options.busy_timeout)
+        self.touch(held.number, now, self.options.busy_timeout)
     }
 
     /// Notes a use; false if the row has gone.
@@ -245,10 +254,10 @@ impl Results {
         let call = &header.call_id;
         let mut writer = self.database.writer()?;
         let transaction = writer.begin(self.options.durability)?;
-        if let Some(number) = self.recorded(&transaction, scope, header, result, now)? {
-            self.sql(rows::touch(&transaction, number, now))?;
+        if let Some(held) = self.recorded(&transaction, scope, header, result, now)? {
+            self.sql(rows::touch(&transaction, held.number, now))?;
             self.sql(transaction.commit())?;
-            return Ok((Recorded::Unchanged, number, Gone::default()));
+            return Ok((Recorded::Unchanged, held.number, Gone::default()));
         }
         let mut visit = Visit::new(self, &transaction, now);
         // A live one was found above.
