@@ -91,11 +91,6 @@ impl Answer {
         }
     }
 
-    /// Whether all of the answer was read.
-    pub(crate) fn is_done(&self) -> bool {
-        self.rest.as_slice().is_empty()
-    }
-
     pub(crate) fn list(&mut self) -> Result<Vec<Vec<u8>>, StoreError> {
         let Some(Value::Array(values)) = self.rest.next() else {
             return Err(bad_answer("a list is missing"));

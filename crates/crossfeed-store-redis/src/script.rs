@@ -39,6 +39,7 @@ macro_rules! on_results {
     ($name:literal) => {
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/loss.lua"),
             include_str!(concat!("lua/", $name, ".lua")),
         ])
     };
@@ -56,7 +57,13 @@ macro_rules! on_artifacts {
 static SOURCES: LazyLock<[Source; 13]> = LazyLock::new(|| {
     [
         on_results!("put"),
-        on_results!("get"),
+        // What ends most requests comes before functions that they do not need.
+        Source::new(&[
+            include_str!("lua/session.lua"),
+            include_str!("lua/touch.lua"),
+            include_str!("lua/loss.lua"),
+            include_str!("lua/get.lua"),
+        ]),
         on_results!("list"),
         on_results!("remove"),
         on_artifacts!("put_artifact"),

@@ -1,6 +1,6 @@
-local heads = call('HVALS', H)
-for i = 1, #heads do
-  leave('r', read(heads[i]))
+local heads = call('HGETALL', H)
+for i = 1, #heads, 2 do
+  leave(heads[i], 'r', read(heads[i + 1]))
 end
 local artifacts = call('HGETALL', base .. 'a')
 for i = 1, #artifacts, 2 do
