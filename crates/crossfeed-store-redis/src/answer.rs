@@ -31,8 +31,6 @@ pub(crate) enum Reason {
 #[derive(Debug)]
 pub(crate) struct Departed {
     pub(crate) reason: Reason,
-    pub(crate) class: String,
-    pub(crate) bytes: usize,
     place: Place,
     token: u64,
     identity: String,
@@ -49,8 +47,6 @@ impl Departed {
                 "a" => Reason::Artifact,
                 _ => return None,
             },
-            class: words.next()?.to_owned(),
-            bytes: words.next()?.parse().ok()?,
             place: Place::parse(words.next()?)?,
             token: parse_token(words.next()?)?,
             identity: words.next()?.to_owned(),

@@ -9,6 +9,7 @@ use crate::{
     },
     script::Operation,
     store::{RedisStore, microseconds},
+    tenant::recorded_bytes,
 };
 use bytes::Bytes;
 use crossfeed_store::{
@@ -35,7 +36,7 @@ impl RedisStore {
     }
 
     /// Results of a session that this process uses: each call and its token.
-    fn pins(&self, scope: &Scope) -> Vec<String> {
+    pub(crate) fn pins(&self, scope: &Scope) -> Vec<String> {
         let held = self.results.held(scope).into_iter();
         held.flat_map(|(call, token)| [call.as_str().to_owned(), token_text(token)])
             .collect()
@@ -58,7 +59,7 @@ impl RedisStore {
     ) -> Result<Recorded, StoreError> {
         let limits = self.limits();
         let data = result.document().raw().clone();
-        let bytes = data.len() + result.arguments().map_or(0, Bytes::len);
+        let bytes = recorded_bytes(&result);
         if bytes > limits.session_bytes {
             return Err(StoreError::TooLarge {
                 bytes,
@@ -87,7 +88,9 @@ impl RedisStore {
         arguments.push(prepared.mode.as_bytes());
         arguments.push(&prepared.inline);
         arguments.extend(texts(&pins));
+        let reservation = self.reserve(scope, call, bytes).await?;
         let answer = self.on_session_beside(Operation::Put, Kind::Write, scope, &arguments, prepared.before).await?;
+        self.settle(scope, reservation, Some(&answer.0)).await?;
         let status = answer.0.status;
         if status == b'N' {
             let result = Arc::new(result);
@@ -132,6 +135,7 @@ impl RedisStore {
             let (answer, data) = self
                 .on_session_beside(Operation::Get, Kind::Read, scope, &arguments, data)
                 .await?;
+            self.settle(scope, None, Some(&answer)).await?;
             match self.read_result(scope, call, &at_hand[0], answer, data).await? {
                 Turn::Done(lookup) => return Ok(lookup),
                 Turn::Again { is_without } => {

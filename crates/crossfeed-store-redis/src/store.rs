@@ -8,6 +8,7 @@ use crate::{
     metrics::{Measured, Metrics, RedisMetrics},
     options::RedisOptions,
     script::Operation,
+    tenant::KnownSessions,
     watch::Watch,
 };
 use async_trait::async_trait;
@@ -59,6 +60,7 @@ pub struct RedisStore {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) results: ReadCache<CallId, StoredResult>,
     pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
+    pub(crate) sessions: KnownSessions,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -95,6 +97,7 @@ impl RedisStore {
             metrics: Arc::default(),
             results: ReadCache::new(options.cache_bytes),
             artifacts: ReadCache::new(options.cache_bytes),
+            sessions: KnownSessions::default(),
             options,
             clock,
         })
@@ -129,6 +132,7 @@ impl RedisStore {
         arguments: &[&[u8]],
     ) -> Result<Answer, StoreError> {
         let (answer, _) = self.on_session_beside(operation, kind, scope, arguments, None).await?;
+        self.settle(scope, None, Some(&answer)).await?;
         Ok(answer)
     }
 

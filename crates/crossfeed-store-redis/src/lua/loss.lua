@@ -50,11 +50,11 @@ local function bury(id, why, class, tail)
   call('PEXPIRE', Z, life)
 end
 
--- What has left: `REASON CLASS BYTES PLACE TOKEN IDENTITY` each.
+-- What has left: `REASON PLACE TOKEN IDENTITY` each.
 local left = {}
 
 local function leave(id, why, r)
-  left[#left + 1] = table.concat({ why, r.class, r.bytes, r.place, r.token, r.identity }, ' ')
+  left[#left + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
   if r.place == 'k' then
     call('UNLINK', base .. 'b:' .. id)
   end

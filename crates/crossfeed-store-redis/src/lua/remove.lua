@@ -9,7 +9,7 @@ for i = 1, #artifacts, 2 do
     if place == 'k' then
       call('UNLINK', base .. 'ab:' .. token)
     end
-    left[#left + 1] = table.concat({ 'a', '-', 0, place, token, identity }, ' ')
+    left[#left + 1] = table.concat({ 'a', place, token, identity }, ' ')
   end
 end
 local flights = call('EXISTS', F)
