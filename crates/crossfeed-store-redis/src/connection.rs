@@ -10,9 +10,8 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
-    IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
-    ServerErrorKind, TlsMode, Value,
+    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
+    Pipeline, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -72,90 +71,85 @@ impl Connection {
         };
         let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared
-                .await
-                .map_err(|_| unavailable(TimedOut { within }))??,
+            shared: shared.await.map_err(|_| unavailable(TimedOut { within }))??,
             confirmed,
             timeout: options.timeout,
         };
-        this.command(Cmd::new().arg("PING")).await?;
+        this.command(redis::cmd("PING"), Kind::Read).await?;
         Ok(this)
     }
 
-    /// Runs a script on the server of a key.
+    /// Runs a script on the server of a key, and one command before or after it on the same server, in one request. The
+    /// answers are in that order.
     pub(crate) async fn run(
         &self,
         operation: Operation,
         kind: Kind,
         key: &str,
         arguments: &[&[u8]],
-    ) -> Result<Value, StoreError> {
+        beside: Option<Beside>,
+    ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
-        let command = |name: &str, script: &str| {
-            let size = arguments
-                .iter()
-                .map(|argument| argument.len())
-                .sum::<usize>();
-            let mut command =
-                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
+        let script = |name: &str, script: &str| {
+            let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
+            let mut command = Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
             command.arg(name).arg(script).arg(1).arg(key);
             for argument in arguments {
                 command.arg(*argument);
             }
             command
         };
-        let by_digest = command("EVALSHA", &source.digest);
-        let answer = self.send(&by_digest, kind).await;
-        match answer {
+        let mut commands = match beside {
+            None => vec![script("EVALSHA", &source.digest)],
+            Some(Beside::Before(first)) => vec![first, script("EVALSHA", &source.digest)],
+            Some(Beside::After(last)) => vec![script("EVALSHA", &source.digest), last],
+        };
+        match self.send(&commands, kind).await {
             Err(Failed::Server(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                drop(by_digest);
-                let whole = command("EVAL", &source.text);
-                self.send(&whole, kind).await.map_err(Failed::into_error)
+                let is_script = |command: &&mut Cmd| command.args_iter().next() == Some(Arg::Simple(b"EVALSHA"));
+                if let Some(command) = commands.iter_mut().find(is_script) {
+                    *command = script("EVAL", &source.text);
+                }
+                self.send(&commands, kind).await.map_err(Failed::into_error)
             }
             answer => answer.map_err(Failed::into_error),
         }
     }
 
-    /// Runs a command that only reads or that needs no replicas.
-    pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Read)
-            .await
-            .map_err(Failed::into_error)
+    /// Runs a command.
+    pub(crate) async fn command(&self, command: Cmd, kind: Kind) -> Result<Value, StoreError> {
+        let answers = self.send(&[command], kind).await;
+        let mut answers = answers.map_err(Failed::into_error)?.into_iter();
+        answers.next().ok_or_else(|| bad_answer("a command has one"))
     }
 
-    /// Runs a command whose effect is to be acknowledged.
-    pub(crate) async fn write(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Write)
-            .await
-            .map_err(Failed::into_error)
-    }
-
-    async fn send(&self, command: &Cmd, kind: Kind) -> Result<Value, Failed> {
-        let Some((link, number, within)) = self.confirmed.as_ref().filter(|_| kind == Kind::Write)
-        else {
-            return self
-                .shared
-                .limited(self.timeout, &Request::One(command))
-                .await;
+    async fn send(&self, commands: &[Cmd], kind: Kind) -> Result<Vec<Value>, Failed> {
+        let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
+        if confirmed.is_none()
+            && let [command] = commands
+        {
+            let answer = self.shared.limited(self.timeout, &Request::One(command)).await?;
+            return Ok(vec![answer]);
+        }
+        let mut all = Pipeline::with_capacity(commands.len() + 1);
+        for command in commands {
+            all.add_command(command.clone());
+        }
+        let Some((link, number, within)) = confirmed else {
+            let answers = self.shared.limited(self.timeout, &Request::Several(&all)).await?;
+            return several(answers);
         };
-        let mut both = Pipeline::with_capacity(2);
-        both.add_command(command.clone());
         let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
-        both.cmd("WAIT").arg(*number).arg(milliseconds);
+        all.cmd("WAIT").arg(*number).arg(milliseconds);
         let time = self.timeout + *within;
-        let answers = link.limited(time, &Request::Both(&both)).await?;
-        let Value::Array(answers) = answers else {
-            return Err(Failed::Store(bad_answer("a pipeline has one answer")));
-        };
-        let [answer, Value::Int(confirmed)] = <[Value; 2]>::try_from(answers)
-            .map_err(|_| Failed::Store(bad_answer("a pipeline has as many answers as commands")))?
-        else {
+        let mut answers = several(link.limited(time, &Request::Several(&all)).await?)?;
+        let Some(Value::Int(confirmed)) = answers.pop() else {
             return Err(Failed::Store(bad_answer("`WAIT` gives a number")));
         };
         if usize::try_from(confirmed).is_ok_and(|confirmed| confirmed >= *number) {
-            return Ok(answer);
+            return Ok(answers);
         }
         Err(Failed::Store(unavailable(Unconfirmed {
             confirmed,
@@ -163,6 +157,19 @@ impl Connection {
             within: *within,
         })))
     }
+}
+
+fn several(answers: Value) -> Result<Vec<Value>, Failed> {
+    match answers {
+        Value::Array(answers) => Ok(answers),
+        _ => Err(Failed::Store(bad_answer("several commands have a list of them"))),
+    }
+}
+
+/// A command that goes with a script.
+pub(crate) enum Beside {
+    Before(Cmd),
+    After(Cmd),
 }
 
 /// Why a request failed.
@@ -182,17 +189,14 @@ impl Failed {
 
 enum Request<'c> {
     One(&'c Cmd),
-    Both(&'c Pipeline),
+    Several(&'c Pipeline),
 }
 
 impl Request<'_> {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
-            Self::One(command) => connection
-                .req_packed_command(command)
-                .await?
-                .extract_error(),
-            Self::Both(commands) => {
+            Self::One(command) => connection.req_packed_command(command).await?.extract_error(),
+            Self::Several(commands) => {
                 let answers = connection.req_packed_commands(commands, 0, commands.len());
                 Value::Array(answers.await?).extract_error()
             }
@@ -284,18 +288,8 @@ impl Node {
             .set_connection_timeout(Some(self.timeout))
             .set_response_timeout(None);
         let connection = match &self.target {
-            Target::Server(client) => {
-                client
-                    .get_multiplexed_async_connection_with_config(&config)
-                    .await?
-            }
-            Target::Primary(client) => {
-                client
-                    .lock()
-                    .await
-                    .get_async_connection_with_config(&config)
-                    .await?
-            }
+            Target::Server(client) => client.get_multiplexed_async_connection_with_config(&config).await?,
+            Target::Primary(client) => client.lock().await.get_async_connection_with_config(&config).await?,
         };
         let fresh = (random(), connection);
         *current = Some(fresh.clone());
@@ -375,9 +369,7 @@ fn sentinel_client(
 pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
     match &options.servers {
         Servers::Single { address, db } => {
-            Client::open(info(options, address, *db)?)?
-                .get_async_pubsub()
-                .await
+            Client::open(info(options, address, *db)?)?.get_async_pubsub().await
         }
         Servers::Sentinel {
             sentinels,
@@ -391,10 +383,7 @@ pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
         Servers::Cluster { nodes } => {
             let mut failed = RedisError::from((ErrorKind::EmptySentinelList, "no node is named"));
             for node in nodes {
-                match Client::open(info(options, node, 0)?)?
-                    .get_async_pubsub()
-                    .await
-                {
+                match Client::open(info(options, node, 0)?)?.get_async_pubsub().await {
                     Ok(connection) => return Ok(connection),
                     Err(error) => failed = error,
                 }

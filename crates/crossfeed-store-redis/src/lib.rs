@@ -19,6 +19,7 @@ mod results;
 mod script;
 mod state;
 mod store;
+mod tenant;
 mod url;
 mod watch;
 

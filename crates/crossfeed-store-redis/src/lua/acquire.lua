@@ -3,9 +3,9 @@ local id = ARGV[6]
 local head = call('HGET', H, id)
 if head then
   local r = read(head)
-  if has_expired(id) and not (r.token == ARGV[7] and ARGV[8] == '1') then
+  if has_expired(id, r) and not (r.token == ARGV[7] and ARGV[8] == '1') then
     lose(id, head, 'x')
-  elseif not is_whole(r) then
+  elseif not is_whole(id, r.token, r.place) then
     lose(id, head, 'e')
   else
     return { 'R', left }
