@@ -201,7 +201,8 @@ impl ObjectBlobs {
         let Some(directory) = self.backend.directory.clone() else {
             return Ok(None);
         };
-        let outcome = tokio::task::spawn_blocking(move || work(directory)).await;
+        let work = tokio::task::spawn_blocking(move || work(directory));
+        let outcome = self.within(request, 0, async { Ok(work.await) }).await?;
         let outcome = outcome
             .map_err(std::io::Error::other)
             .and_then(|outcome| outcome);
@@ -263,12 +264,12 @@ impl BlobStore for ObjectBlobs {
             let key = keys.and_then(|keys| keys.current(scope.tenant()));
             let encoded = name::encode(name);
             let blocks = Encoder::new(&encoded, bytes, key.as_ref())?;
-            let (store, path) = (self.store(), self.path(&encoded));
+            let path = self.path(&encoded);
             // A directory writes the same file either way.
             let written = if length < upload::PART || self.backend.directory.is_some() {
-                upload::whole(store, &path, blocks).await
+                upload::whole(self.store(), &path, blocks).await
             } else {
-                upload::in_parts(store, &path, blocks).await
+                upload::in_parts(Arc::clone(&self.backend.store), path, blocks).await
             };
             written.map_err(|error| match error {
                 UploadError::Encoding(error) => error,
@@ -303,22 +304,22 @@ impl BlobStore for ObjectBlobs {
             .iter()
             .map(|name| self.path(&name::encode(name)))
             .collect();
-        let remove = async {
-            self.check_directory(Request::Remove).await?;
-            let paths = stream::iter(paths).map(Ok).boxed();
-            let mut removed = self.store().delete_stream(paths);
-            let mut failures = Vec::new();
-            while let Some(outcome) = removed.next().await {
-                failures.extend(outcome.err().filter(|error| !is_absent(error)));
+        self.check_directory(Request::Remove).await?;
+        let paths = stream::iter(paths).map(Ok).boxed();
+        let mut removed = self.store().delete_stream(paths);
+        let (mut gone, mut failure) = (0, None);
+        loop {
+            // A batch at a time, of up to a thousand.
+            let next = async { Ok(removed.next().await) };
+            match self.within(Request::Remove, 0, next).await? {
+                None => break,
+                Some(Err(error)) if !is_absent(&error) => failure = Some(error),
+                Some(_) => gone += 1,
             }
-            match failures.first() {
-                None => Ok(()),
-                Some(error) => Err(store_error(Request::Remove, error)),
-            }
-        };
-        // As long as for so many MiB as there are batches of a thousand.
-        let batches = (names.len() as u64 / 1000) << 20;
-        self.within(Request::Remove, batches, remove).await
+        }
+        let of = names.len();
+        let request = Request::RemoveAll { gone, of };
+        failure.map_or(Ok(()), |error| Err(store_error(request, &error)))
     }
 
     async fn list_old(
@@ -334,36 +335,38 @@ impl BlobStore for ObjectBlobs {
             return Ok(Vec::new());
         }
         let after = after.map(|after| self.path(&name::encode(after)));
-        let list = async {
-            self.check_directory(Request::List).await?;
-            if after.is_none() {
-                self.in_directory(Request::List, |directory| directory.sweep())
-                    .await?;
-            }
-            let mut objects = match &after {
-                Some(after) => self.store().list_with_offset(Some(&self.base), after),
-                None => self.store().list(Some(&self.base)),
-            };
-            // The first ones, of which the last is on top.
-            let mut first = BinaryHeap::new();
-            let failed = |error| store_error(Request::List, &error);
-            while let Some(object) = objects.try_next().await.map_err(failed)? {
-                first.extend(self.old_one(&object, before));
-                if first.len() > limit {
-                    first.pop();
-                }
-                if self.backend.is_ordered && first.len() == limit {
-                    break;
-                }
-            }
-            Ok(first.into_sorted_vec())
+        self.check_directory(Request::List).await?;
+        if after.is_none() {
+            self.in_directory(Request::List, |directory| directory.sweep())
+                .await?;
+        }
+        let mut objects = match &after {
+            Some(after) => self.store().list_with_offset(Some(&self.base), after),
+            None => self.store().list(Some(&self.base)),
         };
-        self.within(Request::List, 0, list).await
+        // The first ones, of which the last is on top.
+        let mut first = BinaryHeap::new();
+        let failed = |error| store_error(Request::List, &error);
+        loop {
+            // A page of the backend's at a time: there may be any number that hold nothing old.
+            let next = async { objects.try_next().await.map_err(failed) };
+            let Some(object) = self.within(Request::List, 0, next).await? else {
+                break;
+            };
+            first.extend(self.old_one(&object, before));
+            if first.len() > limit {
+                first.pop();
+            }
+            if self.backend.is_ordered && first.len() == limit {
+                break;
+            }
+        }
+        Ok(first.into_sorted_vec())
     }
 }
 
 impl ObjectBlobs {
-    /// The blob of an object that was written before then.
+    /// The blob of an object, if it is one that was written before then.
     fn old_one(&self, object: &ObjectMeta, before: SystemTime) -> Option<BlobName> {
         let is_old = SystemTime::from(object.last_modified) <= before;
         name::decode(&object.location, &self.base).filter(|_| is_old)

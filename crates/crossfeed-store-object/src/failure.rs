@@ -13,6 +13,9 @@ pub(crate) enum Request {
     Read,
     #[strum(to_string = "removing objects")]
     Remove,
+    /// The same, when it is known how many have gone.
+    #[strum(to_string = "removing objects ({gone} of {of} have gone)")]
+    RemoveAll { gone: usize, of: usize },
     #[strum(to_string = "listing objects")]
     List,
 }
@@ -40,6 +43,8 @@ const WRONG_PLACE: [&str; 3] = [
     "AuthorizationHeaderMalformed",
     "IllegalLocationConstraintException",
 ];
+/// Statuses of requests that may succeed later. 416 is the end of a read that was resumed behind the last byte.
+const PASSING: [u16; 5] = [408, 409, 416, 425, 429];
 
 /// What a chain of errors tells.
 #[derive(Default)]
@@ -51,7 +56,9 @@ struct Symptoms {
     /// The error came from the network, so that no kind of input and output error is one of a disk.
     is_network: bool,
     kind: Option<io::ErrorKind>,
+    /// What the innermost error says, and what the one around it says of it.
     innermost: String,
+    around: String,
 }
 
 impl Symptoms {
@@ -69,9 +76,14 @@ impl Symptoms {
                 symptoms.status = response.get(..3).and_then(|status| status.parse().ok());
                 symptoms.code = between(response, "<Code>", "</Code>");
             } else if let Some(response) = text.strip_prefix(ERROR_BODY) {
-                symptoms.code = between(response, "<Code>", "</Code>");
+                // It begins with success, and then says one of these two.
+                let code = between(response, "<Code>", "</Code>");
+                symptoms.code = code.or_else(|| Some("InternalError".to_owned()));
             } else if text.starts_with(UNDELETED) {
                 symptoms.code = between(&text, "(code: ", ")");
+            }
+            if let Some(around) = symptoms.innermost.strip_suffix(&text) {
+                symptoms.around = around.trim_end_matches(": ").to_owned();
             }
             symptoms.innermost = text;
             next = error.source();
@@ -104,6 +116,7 @@ impl Symptoms {
     fn is_denied(&self, error: &BackendError) -> bool {
         use BackendError::{PermissionDenied, Unauthenticated};
         matches!(error, PermissionDenied { .. } | Unauthenticated { .. })
+            || matches!(self.status, Some(401 | 403))
             || self.has_code(&["AccessDenied"])
             || self.disk() == Some(io::ErrorKind::PermissionDenied)
     }
@@ -113,9 +126,9 @@ impl Symptoms {
         use BackendError::{
             InvalidPath, NotFound, NotImplemented, NotSupported, UnknownConfigurationKey,
         };
-        let by_status = self.status.is_some_and(|status| {
-            (300..500).contains(&status) && ![408, 409, 425, 429].contains(&status)
-        });
+        let by_status = self
+            .status
+            .is_some_and(|status| (300..500).contains(&status) && !PASSING.contains(&status));
         by_status
             || self.is_redirect
             || self.is_denied(error)
@@ -136,9 +149,15 @@ impl Symptoms {
             (None, Some(code)) => code.clone(),
             (None, None) if self.is_redirect => "a redirect that leads nowhere".to_owned(),
             (None, None) => {
+                // What cannot read an answer quotes it.
+                let is_own = self.is_network || self.kind.is_some();
+                let text = if is_own {
+                    &self.innermost
+                } else {
+                    &self.around
+                };
                 let printable = |char: &char| !char.is_control();
-                let line = self.innermost.chars().filter(printable);
-                line.take(MAX_REASON).collect()
+                text.chars().filter(printable).take(MAX_REASON).collect()
             }
         };
         reason.push_str(if self.has_code(&NO_BUCKET) {
@@ -175,7 +194,7 @@ pub(crate) fn is_absent(error: &BackendError) -> bool {
 /// The error of a store for one of a backend.
 pub(crate) fn store_error(request: Request, error: &BackendError) -> StoreError {
     let symptoms = Symptoms::of(error);
-    let writes = matches!(request, Request::Write | Request::Remove);
+    let writes = !matches!(request, Request::Read | Request::List);
     let source = Box::new(Failure {
         request,
         reason: symptoms.reason(error),

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crossfeed_store::StoreError;
 use futures_util::{TryStreamExt, stream::FuturesUnordered};
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload, path::Path};
+use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// Length of a part, and the least for which parts are worth three requests more. S3 admits 5 MiB to 5 GiB and 10,000
@@ -47,13 +48,17 @@ pub(crate) async fn whole(
     Ok(())
 }
 
-/// Writes an object in parts, of which the backend makes one at the end.
+/// Writes an object in parts, of which the backend makes one at the end. If it fails or is dropped, the parts are given
+/// up.
 pub(crate) async fn in_parts(
-    store: &dyn ObjectStore,
-    path: &Path,
+    store: Arc<dyn ObjectStore>,
+    path: Path,
     blocks: Encoder,
 ) -> Result<(), UploadError> {
-    let mut upload = Upload(Some(store.put_multipart(path).await?));
+    // A task of its own goes on when this is dropped: an upload whose id nobody has heard cannot be given up.
+    let begin = async move { Ok(Upload(Some(store.put_multipart(&path).await?))) };
+    let begun = tokio::spawn(begin).await;
+    let mut upload = begun.unwrap_or_else(|error| Err(object_store::Error::from(error)))?;
     let mut parts = Parts {
         blocks,
         rest: Bytes::new(),
