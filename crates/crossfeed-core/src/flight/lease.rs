@@ -3,8 +3,13 @@
 //! A task renews them while there are any, on the runtime that the first of them began on; without a timer they lapse.
 
 use super::{Flights, timer};
-use crate::telemetry::{Instrument, Telemetry};
-use crossfeed_store::{Acquired, CallLeases, LeaseOwner, Leased, ResultStore, StoreError, Tombstone};
+use crate::{
+    telemetry::{Instrument, Telemetry},
+    trace::traced_lease,
+};
+use crossfeed_store::{
+    Acquired, CallLeases, LeaseOwner, Leased, ResultStore, StoreError, Tombstone,
+};
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
 use futures_util::{
@@ -101,7 +106,8 @@ impl LeaseKeeper {
             released.ending.await;
         }
         let (leases, about) = (self.leases()?, Tombstone::default());
-        let acquired = leases.acquire(owner, scope, call, &about).await?;
+        let acquiring = leases.acquire(owner, scope, call, &about);
+        let acquired = traced_lease("acquire", Some(call), acquiring).await?;
         let is_new = acquired == Acquired::New;
         if is_new {
             self.state.lock().given_up.remove(&key);
@@ -113,7 +119,10 @@ impl LeaseKeeper {
     pub(crate) fn is_given_up(&self, scope: &Scope, call: &CallId) -> bool {
         let key = (scope.clone(), call.clone());
         let state = self.state.lock();
-        state.given_up.get(&key).is_some_and(|release| release.is_own)
+        state
+            .given_up
+            .get(&key)
+            .is_some_and(|release| release.is_own)
     }
 
     /// Renews leases from now on, if nothing does it yet.
@@ -268,7 +277,8 @@ async fn renew_all(mut renewing: Renewing, mut sleep: Sleep) {
         let next = match leases.renew(owner, &leased).await {
             Ok(lost) => {
                 let serial = |lost: &Leased| {
-                    let same = |own: &Leased| own.call_id == lost.call_id && own.scope == lost.scope;
+                    let same =
+                        |own: &Leased| own.call_id == lost.call_id && own.scope == lost.scope;
                     Some((*serials.get(leased.iter().position(same)?)?, lost.clone()))
                 };
                 let lost: Vec<_> = lost.iter().filter_map(serial).collect();

@@ -41,7 +41,10 @@ pub(crate) trait Elsewhere<T> {
 /// It gets how a wait ended, or `None` for what was not in flight. `dooms` says whether an answer keeps the call
 /// from running. `dooms` and `deadline` are used only if something is in flight; without a deadline nothing is
 /// waited for.
-#[expect(clippy::too_many_arguments, reason = "each is one way to ask what lies outside")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is one way to ask what lies outside"
+)]
 pub(crate) async fn look_up<L: Lock, T, F, D, J>(
     registry: &Registry<L>,
     scope: &Scope,
@@ -107,13 +110,14 @@ where
             })
             .collect();
         let mut landing = pin!(landing);
-        let ends_elsewhere = deadline.is_some() && !running.is_empty();
-        let ends_elsewhere = ends_elsewhere.then(|| elsewhere.wait(&running).fuse());
-        let mut ends_elsewhere = pin!(ends_elsewhere);
+        let waits_elsewhere = deadline.is_some() && !running.is_empty();
+        // Boxed, so that look-ups without such waits are not larger for it.
+        let ending = || elsewhere.wait(&running).fuse().boxed();
+        let mut ending = waits_elsewhere.then(ending);
         loop {
             let next = {
                 // Completed calls take precedence over the deadline.
-                let next = next_of(landing.as_mut(), ends_elsewhere.as_mut().as_pin_mut());
+                let next = next_of(landing.as_mut(), ending.as_mut());
                 match deadline.as_mut().as_pin_mut() {
                     None => next.await.ok_or(Over::Done),
                     Some(over) => match select(pin!(next), over).await {
@@ -129,14 +133,14 @@ where
                     has_timed_out = true;
                     waits.end(&WaitOutcome::TimedOut);
                     deadline.set(None);
-                    ends_elsewhere.set(None);
+                    ending = None;
                     continue;
                 }
             };
             if deadline.is_some() && dooms(&found).await {
                 waits.end(&WaitOutcome::Aborted);
                 deadline.set(None);
-                ends_elsewhere.set(None);
+                ending = None;
             }
             if let Some(landed) = landed.get_mut(place) {
                 *landed = Some(found);
@@ -176,7 +180,7 @@ enum Over {
 /// The next item of either stream; `None` when both are over.
 async fn next_of<T>(
     mut one: Pin<&mut impl Stream<Item = T>>,
-    mut other: Option<Pin<&mut impl Stream<Item = T>>>,
+    mut other: Option<&mut (impl Stream<Item = T> + Unpin)>,
 ) -> Option<T> {
     poll_fn(|context| {
         let one = one.as_mut().poll_next(context);
@@ -184,7 +188,7 @@ async fn next_of<T>(
             return one;
         }
         let other = match &mut other {
-            Some(other) => other.as_mut().poll_next(context),
+            Some(other) => other.poll_next_unpin(context),
             None => Poll::Ready(None),
         };
         match other {

@@ -126,7 +126,9 @@ impl World {
     fn begin(&self, call: &str) -> Option<Entry<Mutex<Shard>>> {
         let call = id(call);
         let is_recorded = async { Ok(self.stored(&call).await.is_some()) };
-        let begun = self.registry.begin(&self.scope, &call, 8, None, is_recorded);
+        let begun = self
+            .registry
+            .begin(&self.scope, &call, 8, None, is_recorded);
         block_on(begun).ok()
     }
 

@@ -93,10 +93,12 @@ mod tests {
     /// The waits that stand in a text: `ab bc`.
     fn waits(text: &str) -> impl Iterator<Item = CallWait> {
         let id = |id: &str| CallId::parse(id).unwrap();
-        text.split(' ').filter(|wait| !wait.is_empty()).map(move |wait| CallWait {
-            of: id(&wait[..1]),
-            on: id(&wait[1..]),
-        })
+        text.split(' ')
+            .filter(|wait| !wait.is_empty())
+            .map(move |wait| CallWait {
+                of: id(&wait[..1]),
+                on: id(&wait[1..]),
+            })
     }
 
     /// The paths of all cycles through `a` after waits were named once a second.

@@ -6,14 +6,11 @@ use crate::{
     flight::{Elsewhere, LeaseKeeper, MAX_PARALLEL_LOOKUPS, SharedWaits},
     resolve::{LookupKey, LookupResult, Plan},
     telemetry::Instrument,
+    trace::traced_lease,
 };
 use crossfeed_store::{CallLeases, CallWait, StoreError, Tombstone};
 use crossfeed_wire::CallId;
-use futures_util::{
-    Stream, StreamExt,
-    future::maybe_done,
-    stream,
-};
+use futures_util::{Stream, StreamExt, future::maybe_done, stream};
 use std::{collections::BTreeSet, future::poll_fn, pin::pin, sync::Arc, task::Poll};
 use tokio::time::{Instant, sleep_until};
 
@@ -149,16 +146,15 @@ impl Watch<'_> {
         let waits = self.own_waits(&on);
         let sent = Instant::now();
         self.asked = Some(sent);
-        let flights = match self.leases.flights(scope, &on, &waits).await {
+        let asking = self.leases.flights(scope, &on, &waits);
+        let flights = match traced_lease("flights", None, asking).await {
             Ok(flights) => flights,
             // It is asked again until the time is over.
             Err(error) if error.may_retry() => return Vec::new(),
             Err(error) => return self.fail(error),
         };
-        self.waits.update(
-            flights.waits.into_iter().chain(waits),
-            Instant::now(),
-        );
+        self.waits
+            .update(flights.waits.into_iter().chain(waits), Instant::now());
         let running: BTreeSet<CallId> = flights.running.into_iter().collect();
         let mut ended = self.end_cycles(&running, sent);
         let (gone, awaited): (Vec<_>, Vec<_>) = std::mem::take(&mut self.awaited)
@@ -218,7 +214,10 @@ impl Watch<'_> {
             return Vec::new();
         };
         let interval = self.leases.poll_interval();
-        let lasting = |intervals: u32| self.waits.cycles(actor.call_id(), interval * intervals, now);
+        let lasting = |intervals: u32| {
+            self.waits
+                .cycles(actor.call_id(), interval * intervals, now)
+        };
         let mut cycles = lasting(STALE_INTERVALS);
         // Where the next call on a cycle has ended, another process has seen the cycle.
         let has_ended = self.awaited.iter().any(|it| {
@@ -233,7 +232,9 @@ impl Watch<'_> {
         let mut ended = Vec::new();
         self.awaited.retain(|it| {
             let call_id = &it.key.call_id;
-            let cycle = cycles.iter().find(|cycle| cycle.is_of(actor.call_id(), call_id));
+            let cycle = cycles
+                .iter()
+                .find(|cycle| cycle.is_of(actor.call_id(), call_id));
             let Some(cycle) = cycle else {
                 return true;
             };

@@ -223,12 +223,7 @@ impl CallLeases for Process {
         Ok(lost)
     }
 
-    async fn release(
-        &self,
-        owner: LeaseOwner,
-        _: &Scope,
-        call: &CallId,
-    ) -> Result<(), StoreError> {
+    async fn release(&self, owner: LeaseOwner, _: &Scope, call: &CallId) -> Result<(), StoreError> {
         let delay = self.release.load(Ordering::Relaxed);
         if delay > 0 {
             sleep(Duration::from_millis(delay as u64)).await;
@@ -353,7 +348,10 @@ impl World {
             assert_eq!(session.inner().flights.kept(), (0, 0, 0));
         }
         let table = self.backend.table.lock();
-        let running = table.leases.keys().filter(|call| table.running(call).is_some());
+        let running = table
+            .leases
+            .keys()
+            .filter(|call| table.running(call).is_some());
         assert_eq!(running.count(), 0);
         assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
     }
@@ -454,7 +452,10 @@ async fn calls_here_and_elsewhere_are_waited_for_under_one_deadline() {
     // One fails, which ends the wait for the other.
     let (text, _) = tokio::join!(refused(other, both), fail(&d)).0;
     assert!(text.contains("call `d` failed: no such table"), "{text}");
-    assert!(text.contains("call `c` runs in another process and has not returned ("), "{text}");
+    assert!(
+        text.contains("call `c` runs in another process and has not returned ("),
+        "{text}"
+    );
     let e = begin(other, "e").await;
     let both = json!({"x": {"$tool": "c"}, "y": {"$tool": "e"}});
     let ((text, took), ()) = tokio::join!(refused(other, both), fail(&c));
@@ -471,7 +472,9 @@ async fn a_call_that_is_given_up_elsewhere_says_how_to_make_it_again() {
     let world = World::new(2);
     let [one, other] = [&world.sessions[0], &world.sessions[1]];
     let flight = begin(one, "a").await.with_tool("search");
-    let flight = flight.with_repeatable(true).with_arguments(r#"{"query": "x"}"#);
+    let flight = flight
+        .with_repeatable(true)
+        .with_arguments(r#"{"query": "x"}"#);
     // The next renewal says how the call is to be repeated.
     sleep(LEASE / 2).await;
     let ((text, took), ()) = tokio::join!(refused(other, to("a")), async {
@@ -508,6 +511,24 @@ async fn the_calls_of_a_dead_process_end() {
     let refused = flight.complete(ToolResult::json("1")).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::RecordDuplicate);
     drop((flight, again));
+    world.assert_nothing_kept().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_result_is_not_stored_stays_in_flight_elsewhere() {
+    let world = World::new(2);
+    let [one, other] = [&world.sessions[0], &world.sessions[1]];
+    let flight = begin(one, "a").await;
+    let (resolved, ()) = tokio::join!(other.resolve(to("a"), None), async {
+        world.processes[0].is_down.store(true, Ordering::Relaxed);
+        assert!(flight.complete(ToolResult::json("1")).await.is_err());
+        sleep(LEASE / 2).await;
+        world.processes[0].is_down.store(false, Ordering::Relaxed);
+        sleep(2 * LEASE).await;
+        complete(&flight, "1").await;
+    });
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 1}));
+    drop(flight);
     world.assert_nothing_kept().await;
 }
 
@@ -566,7 +587,9 @@ async fn an_id_begins_once_in_all_processes() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_is_over_here_before_the_store_knows() {
     let world = World::new(1);
-    let [session] = &world.sessions[..] else { panic!() };
+    let [session] = &world.sessions[..] else {
+        panic!()
+    };
     world.processes[0].release.store(5000, Ordering::Relaxed);
     let flight = begin(session, "a").await;
     let began = Instant::now();
@@ -574,7 +597,10 @@ async fn a_call_that_is_given_up_is_over_here_before_the_store_knows() {
     assert!(text.starts_with("call `a` was given up"), "{text}");
     let later = session.resolve(to("a"), None).await.unwrap_err();
     assert_eq!(told(&later).0, [ErrorCode::ResultUnknown]);
-    let near = session.resolve(json!({"x": "{{a.url}}"}), None).await.unwrap();
+    let near = session
+        .resolve(json!({"x": "{{a.url}}"}), None)
+        .await
+        .unwrap();
     assert_eq!(near.arguments, json!({"x": "{{a.url}}"}));
     assert_eq!(began.elapsed(), Duration::ZERO);
     // The id can be used again at once, and the old lease's end does not end the new one.
@@ -630,7 +656,10 @@ fn without_a_timer_nothing_waits_and_nothing_is_renewed() {
         let flight = begin(&world.sessions[0], "a").await;
         let text = world.sessions[1].resolve(to("a"), None).await.unwrap_err();
         let text = text.to_string();
-        assert!(text.starts_with("call `a` runs in another process and has not returned ("), "{text}");
+        assert!(
+            text.starts_with("call `a` runs in another process and has not returned ("),
+            "{text}"
+        );
         complete(&flight, "1").await;
     };
     let mut context = Context::from_waker(Waker::noop());
@@ -638,7 +667,10 @@ fn without_a_timer_nothing_waits_and_nothing_is_renewed() {
     assert_eq!(done, Poll::Ready(()));
     // What is given up lapses.
     let give_up = async { drop(begin(&world.sessions[0], "b").await) };
-    assert_eq!(Box::pin(give_up).as_mut().poll(&mut context), Poll::Ready(()));
+    assert_eq!(
+        Box::pin(give_up).as_mut().poll(&mut context),
+        Poll::Ready(())
+    );
     assert!(world.backend.table.lock().running(&call("b")).is_some());
 }
 
@@ -731,7 +763,9 @@ async fn check_cycle(processes: &[&str], waits: &[&str], expected: &[&str]) {
             let path = text.lines().next().unwrap().to_owned();
             let path = path.strip_prefix("the calls wait for each other: ");
             let path = path.unwrap_or_else(|| panic!("{wait}: {text}"));
-            path.trim_end_matches(" (argument `/x`)").replace("` -> `", "").replace('`', "")
+            path.trim_end_matches(" (argument `/x`)")
+                .replace("` -> `", "")
+                .replace('`', "")
         }
     });
     let paths = futures_util::future::join_all(waiting).await;
@@ -825,7 +859,7 @@ fn turn() -> impl Strategy<Value = Vec<(usize, BTreeSet<usize>, u64, bool)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     /// Whatever the calls of a turn refer to, and wherever and whenever they run: each of them gets what it needs or is
     /// told why not, and none waits until its time is over.

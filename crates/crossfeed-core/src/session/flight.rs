@@ -139,7 +139,10 @@ impl Session {
         let wait = self.inner().options.wait;
         let mut waiting = None;
         let timer = || {
-            let timer = self.can_come_true(plan).then(|| flight::timer(wait)).flatten();
+            let timer = self
+                .can_come_true(plan)
+                .then(|| flight::timer(wait))
+                .flatten();
             if timer.is_some() {
                 waiting = Some(tracing::debug_span!(target: "crossfeed::wait", "crossfeed.wait"));
             }

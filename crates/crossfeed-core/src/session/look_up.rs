@@ -6,7 +6,9 @@ use crate::{
     error::{Alternatives, KnownId, LookupError, comparison_budget},
     resolve::{LookupKey, LookupResult},
 };
-use crossfeed_store::{ArtifactLookup, Listed, ListedArtifact, Lookup, Missing, StoreError, StoredResult};
+use crossfeed_store::{
+    ArtifactLookup, Listed, ListedArtifact, Lookup, Missing, StoreError, StoredResult,
+};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
