@@ -4,18 +4,20 @@
 //! panics with what was broken. How a store counts its bytes, and faults of a backend, are not tested.
 //!
 //! A store passes if [`run_all`] returns. One that calls itself durable must pass
-//! [`run_durable`], too. Functions that take a store expect it to be empty and to have room for a
+//! [`run_durable`], too, and one that several processes share [`run_shared`]. Functions that take a store expect it to be empty and to have room for a
 //! few hundred kilobytes.
 
 mod artifacts;
 mod basics;
 mod durability;
 mod lifetime;
+mod shared;
 
 pub use artifacts::*;
 pub use basics::*;
 pub use durability::*;
 pub use lifetime::*;
+pub use shared::*;
 
 use crate::{
     ArtifactLookup, ArtifactMissing, ListedArtifact, Lookup, MemoryLimits, Missing, Recorded,

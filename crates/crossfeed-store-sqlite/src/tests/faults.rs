@@ -46,7 +46,7 @@ fn a_full_disk_keeps_what_is_there() {
             Ok(_) => assert!(refused.is_empty()),
             Err(error) => {
                 assert!(matches!(error, StoreError::NoSpace { .. }), "{error:?}");
-                assert_says(&error, "disk is full", "free space");
+                assert_says(&error, "no space left", "free space");
                 assert!(!error.may_retry());
                 refused.push(name);
             }
