@@ -166,7 +166,7 @@ impl Watch<'_> {
             .into_iter()
             .map(|mut it| async move {
                 let found = session.find_ended(it.key, &it.about).await;
-                let still = match found {
+                match found {
                     // It was begun again.
                     Err(LookupError::PendingElsewhere { tombstone, .. }) => {
                         it.about = tombstone;
@@ -174,8 +174,7 @@ impl Watch<'_> {
                     }
                     Err(LookupError::Store(error)) if error.may_retry() => Err(it),
                     found => Ok((it.place, found)),
-                };
-                still
+                }
             })
             .collect();
         let asked = stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS);

@@ -340,6 +340,11 @@ impl World {
         }
     }
 
+    /// Whether the store counts a call as in flight.
+    fn is_running(&self, id: &str) -> bool {
+        self.backend.table.lock().running(&call(id)).is_some()
+    }
+
     /// Nothing of any call is left: no flight, no wait, no lease, no task.
     async fn assert_nothing_kept(&self) {
         // The task that renews leases ends when it next looks.
@@ -571,7 +576,7 @@ async fn an_id_begins_once_in_all_processes() {
         let _ = beginning.as_mut().poll(&mut context);
     }
     sleep(SECOND).await;
-    assert!(world.backend.table.lock().running(&call("a")).is_some());
+    assert!(world.is_running("a"));
     complete(&flight, "1").await;
     let taken = other.begin(&call("a")).await.unwrap_err();
     assert_eq!(taken.code(), ErrorCode::RecordDuplicate);
@@ -606,7 +611,7 @@ async fn a_call_that_is_given_up_is_over_here_before_the_store_knows() {
     // The id can be used again at once, and the old lease's end does not end the new one.
     let again = begin(session, "a").await;
     sleep(LEASE).await;
-    assert!(world.backend.table.lock().running(&call("a")).is_some());
+    assert!(world.is_running("a"));
     // Where the store does not hear of it, the lease lapses.
     world.processes[0].is_down.store(true, Ordering::Relaxed);
     drop(again);
@@ -671,7 +676,7 @@ fn without_a_timer_nothing_waits_and_nothing_is_renewed() {
         Box::pin(give_up).as_mut().poll(&mut context),
         Poll::Ready(())
     );
-    assert!(world.backend.table.lock().running(&call("b")).is_some());
+    assert!(world.is_running("b"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -841,9 +846,7 @@ async fn leases_are_renewed_on_another_runtime_when_one_has_ended() {
     };
     let late = begin(session, "b").await;
     sleep(2 * LEASE).await;
-    let table = world.backend.table.lock();
-    assert!(table.running(&call("b")).is_some());
-    drop(table);
+    assert!(world.is_running("b"));
     drop((early, late));
     world.assert_nothing_kept().await;
 }
@@ -859,7 +862,7 @@ fn turn() -> impl Strategy<Value = Vec<(usize, BTreeSet<usize>, u64, bool)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// Whatever the calls of a turn refer to, and wherever and whenever they run: each of them gets what it needs or is
     /// told why not, and none waits until its time is over.

@@ -80,8 +80,17 @@ impl Session {
     /// All references of one call wait together, for [`EngineOptions::wait`], and not at all if one of them must fail:
     /// it is malformed, its selector is empty, too long or forbidden, or its result is missing or failed. (Selectors run
     /// only when all results are there: one that matches nothing does not end a wait.) Nothing else that reads a result
-    /// waits. Calls in flight are known only to this engine and its clones: another engine over the same store, here or
-    /// in another process, knows a call once it has a result.
+    /// waits.
+    ///
+    /// # Several processes
+    ///
+    /// Over a store that has [leases](crossfeed_store::ResultStore::leases), other engines, here or in other processes,
+    /// know the call as well: no other can begin it, and references wait for it there. A task on the current tokio
+    /// runtime renews the lease while the call is in flight; without a driven runtime that has a timer the lease lapses,
+    /// and other processes count the call as given up. A call whose lease has lapsed may still return: the first result
+    /// counts. Over any other store, another engine knows a call once it has a result.
+    ///
+    /// # Waiting
     ///
     /// Waiting uses the timer of the current tokio runtime; without a runtime, or with one built without
     /// [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait. (In the latter case tokio panics;
@@ -90,7 +99,9 @@ impl Session {
     /// only entered, references wait until the call returns or is given up. A wait that is polled after its runtime has
     /// shut down panics, as tokio's timer does.
     ///
-    /// Beginning reads the id from the store, which counts as a use of its result. Until the store has answered, the
+    /// # Beginning
+    ///
+    /// Beginning reads the id from the store, which counts as a use of its result, or acquires its lease. Until the store has answered, the
     /// call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its id until its result is recorded or
     /// the session is [closed](Session::close).
     ///
