@@ -79,7 +79,7 @@ impl LeaseKeeper {
         })
     }
 
-    pub(crate) fn telemetry(&self) -> Option<&dyn Telemetry> {
+    fn telemetry(&self) -> Option<&dyn Telemetry> {
         self.telemetry.as_deref()
     }
 
@@ -131,7 +131,11 @@ impl LeaseKeeper {
         if state.renews {
             return;
         }
-        let Some(pause) = self.leases().ok().and_then(|leases| timer(pause(leases))) else {
+        let Some(pause) = self
+            .leases()
+            .ok()
+            .and_then(|leases| timer(renewal_pause(leases)))
+        else {
             return;
         };
         state.renews = true;
@@ -229,7 +233,7 @@ impl Lease {
 }
 
 /// Time between renewals.
-fn pause(leases: &dyn CallLeases) -> Duration {
+pub(crate) fn renewal_pause(leases: &dyn CallLeases) -> Duration {
     leases.duration() / RENEWALS
 }
 
@@ -283,14 +287,14 @@ async fn renew_all(mut renewing: Renewing, mut sleep: Sleep) {
                 };
                 let lost: Vec<_> = lost.iter().filter_map(serial).collect();
                 suspects = keeper.note_lost(&suspects, lost);
-                pause(leases)
+                renewal_pause(leases)
             }
             Err(error) => {
                 tracing::warn!(
                     target: "crossfeed::lease",
                     "leases of calls in flight cannot be renewed: {error}"
                 );
-                pause(leases).min(leases.poll_interval())
+                renewal_pause(leases).min(leases.poll_interval())
             }
         };
         sleep = tokio::time::sleep(next);

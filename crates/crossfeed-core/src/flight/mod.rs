@@ -30,7 +30,7 @@ mod tests;
 
 pub(crate) use calls::WaitOutcome;
 pub use error::BeginError;
-pub(crate) use lease::{Lease, LeaseKeeper};
+pub(crate) use lease::{Lease, LeaseKeeper, renewal_pause};
 pub(crate) use look_up::{Elsewhere, MAX_PARALLEL_LOOKUPS, look_up};
 pub(crate) use registry::{CallHandle, Entry, Registry};
 pub(crate) use shared::SharedWaits;

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::{
     error::LookupError,
-    flight::{Elsewhere, LeaseKeeper, MAX_PARALLEL_LOOKUPS, SharedWaits},
+    flight::{Elsewhere, LeaseKeeper, MAX_PARALLEL_LOOKUPS, SharedWaits, renewal_pause},
     resolve::{LookupKey, LookupResult, Plan},
     telemetry::Instrument,
     trace::traced_lease,
@@ -60,6 +60,7 @@ impl Elsewhere<LookupResult> for PlanElsewhere<'_> {
             leases,
             awaited,
             asked: None,
+            refreshed: Instant::now(),
             waits: SharedWaits::default(),
         });
         if let Some(watch) = &watch
@@ -110,6 +111,8 @@ struct Watch<'p> {
     awaited: Vec<Awaited<'p>>,
     /// When the store was asked last.
     asked: Option<Instant>,
+    /// When it was asked last for the calls themselves: their owners renew what is known of them.
+    refreshed: Instant,
     waits: SharedWaits,
 }
 
@@ -157,9 +160,13 @@ impl Watch<'_> {
             .update(flights.waits.into_iter().chain(waits), Instant::now());
         let running: BTreeSet<CallId> = flights.running.into_iter().collect();
         let mut ended = self.end_cycles(&running, sent);
+        let refreshes = sent - self.refreshed >= renewal_pause(self.leases);
+        if refreshes {
+            self.refreshed = sent;
+        }
         let (gone, awaited): (Vec<_>, Vec<_>) = std::mem::take(&mut self.awaited)
             .into_iter()
-            .partition(|it| !running.contains(&it.key.call_id));
+            .partition(|it| refreshes || !running.contains(&it.key.call_id));
         self.awaited = awaited;
         let session = self.session;
         let asked: Vec<_> = gone
@@ -167,7 +174,7 @@ impl Watch<'_> {
             .map(|mut it| async move {
                 let found = session.find_ended(it.key, &it.about).await;
                 match found {
-                    // It was begun again.
+                    // It still runs, or was begun again.
                     Err(LookupError::PendingElsewhere { tombstone, .. }) => {
                         it.about = tombstone;
                         Err(it)

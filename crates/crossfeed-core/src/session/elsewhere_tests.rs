@@ -11,7 +11,7 @@ use crossfeed_store::{
     StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Scope, TraceContext};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::join_all};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -480,13 +480,13 @@ async fn a_call_that_is_given_up_elsewhere_says_how_to_make_it_again() {
     let flight = flight
         .with_repeatable(true)
         .with_arguments(r#"{"query": "x"}"#);
-    // The next renewal says how the call is to be repeated.
-    sleep(LEASE / 2).await;
+    // A renewal says how the call is to be repeated, after the wait has begun.
+    let time = LEASE - POLL / 2;
     let ((text, took), ()) = tokio::join!(refused(other, to("a")), async {
-        sleep(10 * SECOND - POLL / 2).await;
+        sleep(time).await;
         drop(flight);
     });
-    assert_eq!(took, 10 * SECOND - POLL / 2);
+    assert_eq!(took, time);
     assert_eq!(
         text,
         "call `a` was given up before it returned (argument `/x`)\n\
@@ -773,7 +773,7 @@ async fn check_cycle(processes: &[&str], waits: &[&str], expected: &[&str]) {
                 .replace('`', "")
         }
     });
-    let paths = futures_util::future::join_all(waiting).await;
+    let paths = join_all(waiting).await;
     assert_eq!(paths, expected, "{processes:?}");
     assert!(began.elapsed() <= 9 * POLL, "{:?}", began.elapsed());
     drop(flights);
@@ -851,61 +851,106 @@ async fn leases_are_renewed_on_another_runtime_when_one_has_ended() {
     world.assert_nothing_kept().await;
 }
 
-/// How many calls a turn has, at most.
+/// How many calls a turn has.
 const TURN: usize = 6;
+const PROCESSES: usize = 3;
 
-/// Which process runs each call of a turn, which calls it refers to, and how it ends.
-fn turn() -> impl Strategy<Value = Vec<(usize, BTreeSet<usize>, u64, bool)>> {
+/// A call of a turn.
+#[derive(Clone, Debug)]
+struct Turn {
+    process: usize,
+    refers: BTreeSet<usize>,
+    /// When it resolves its arguments, in milliseconds.
+    at: u64,
+    /// Whether it returns, once it has them; else it is given up.
+    returns: bool,
+}
+
+fn turn() -> impl Strategy<Value = Vec<Turn>> {
     let refers = proptest::collection::btree_set(0..TURN, 0..3);
-    let ends = proptest::bool::weighted(0.9);
-    proptest::collection::vec((0..3_usize, refers, 0..5000_u64, ends), TURN)
+    let returns = proptest::bool::weighted(0.9);
+    let call = (0..PROCESSES, refers, 0..5000_u64, returns);
+    let call = call.prop_map(|(process, refers, at, returns)| Turn {
+        process,
+        refers,
+        at,
+        returns,
+    });
+    proptest::collection::vec(call, TURN)
+}
+
+/// When the store is away for each process, and for how long: less than a lease lasts.
+fn outages() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let outage = prop_oneof![Just((0, 0)), (0..12_000_u64, 0..6000_u64)];
+    proptest::collection::vec(outage, PROCESSES)
+}
+
+/// Makes a call: resolves its arguments, and returns what it makes of them, as often as the store is away.
+async fn make(number: usize, flight: InFlight, turn: &Turn) -> Vec<ErrorCode> {
+    sleep(Duration::from_millis(turn.at)).await;
+    let arguments = turn
+        .refers
+        .iter()
+        .map(|on| json!({"$tool": format!("c{on}")}));
+    let arguments = Value::Array(arguments.collect());
+    let resolved = loop {
+        match flight.session().resolve(arguments.clone(), None).await {
+            Ok(resolved) => break resolved,
+            Err(error) if told(&error).0.contains(&ErrorCode::StoreUnavailable) => {}
+            Err(error) => return told(&error).0,
+        }
+        sleep(SECOND).await;
+    };
+    if !turn.returns {
+        return vec![ErrorCode::ResultPending];
+    }
+    let result = json!([number, resolved.arguments]).to_string();
+    while flight
+        .complete(ToolResult::json(result.clone()))
+        .await
+        .is_err()
+    {
+        sleep(SECOND).await;
+    }
+    Vec::new()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// Whatever the calls of a turn refer to, and wherever and whenever they run: each of them gets what it needs or is
-    /// told why not, and none waits until its time is over.
+    /// told why not, and none waits until its time is over; also where the store is away for a while.
     #[test]
-    fn every_turn_comes_to_an_end(turn in turn()) {
+    fn every_turn_comes_to_an_end(turns in turn(), outages in outages()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let outcomes = runtime.unwrap().block_on(async {
-            let world = World::new(3);
-            let began = Instant::now();
+            let world = World::new(PROCESSES);
             let mut flights = Vec::new();
-            for (number, (process, ..)) in turn.iter().enumerate() {
-                flights.push(begin(&world.sessions[*process], &format!("c{number}")).await);
+            for (number, turn) in turns.iter().enumerate() {
+                flights.push(begin(&world.sessions[turn.process], &format!("c{number}")).await);
             }
-            let running = flights.into_iter().zip(&turn).enumerate();
-            let running = running.map(|(number, (flight, (_, refers, delay, returns)))| async move {
-                sleep(Duration::from_millis(*delay)).await;
-                let arguments = refers.iter().map(|on| json!({"$tool": format!("c{on}")}));
-                let arguments = Value::Array(arguments.collect());
-                let resolved = flight.session().resolve(arguments, None).await;
-                let codes = match resolved {
-                    Ok(_) if !returns => vec![ErrorCode::ResultPending],
-                    Ok(resolved) => {
-                        let result = json!([number, resolved.arguments]).to_string();
-                        flight.complete(ToolResult::json(result)).await.unwrap();
-                        Vec::new()
-                    }
-                    Err(error) => told(&error).0,
-                };
-                drop(flight);
-                codes
+            let began = Instant::now();
+            let running = flights.into_iter().zip(&turns).enumerate();
+            let running = running.map(|(number, (flight, turn))| make(number, flight, turn));
+            let outages = world.processes.iter().zip(&outages).map(|(process, (from, time))| async move {
+                sleep(Duration::from_millis(*from)).await;
+                process.is_down.store(*time > 0, Ordering::Relaxed);
+                sleep(Duration::from_millis(*time)).await;
+                process.is_down.store(false, Ordering::Relaxed);
             });
-            let outcomes = futures_util::future::join_all(running).await;
+            let (outcomes, _) = tokio::join!(join_all(running), join_all(outages));
             let took = began.elapsed();
             assert!(took < MINUTE, "{took:?}");
+            assert_eq!(world.measured.lost.load(Ordering::Relaxed), 0);
             world.assert_nothing_kept().await;
             outcomes
         });
-        // The calls that need a call on a cycle, or one that is given up, themselves included.
+        // The calls that a call needs, by however many others.
         let needs = |call: usize| {
             let mut needed = BTreeSet::new();
             let mut next = vec![call];
             while let Some(call) = next.pop() {
-                next.extend(turn[call].1.iter().filter(|on| needed.insert(**on)));
+                next.extend(turns[call].refers.iter().filter(|on| needed.insert(**on)));
             }
             needed
         };
@@ -913,7 +958,7 @@ proptest! {
         for (number, codes) in outcomes.into_iter().enumerate() {
             let mut all = needs(number);
             all.insert(number);
-            let is_lost = all.iter().any(|call| is_on_cycle(*call) || !turn[*call].3);
+            let is_lost = all.iter().any(|call| is_on_cycle(*call) || !turns[*call].returns);
             prop_assert_eq!(!codes.is_empty(), is_lost, "c{}: {:?}", number, codes);
             prop_assert!(!codes.contains(&ErrorCode::ResultCycle) || is_on_cycle(number));
         }
