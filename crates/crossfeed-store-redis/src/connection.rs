@@ -10,8 +10,9 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
-    Pipeline, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
+    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
+    ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -71,7 +72,9 @@ impl Connection {
         };
         let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared.await.map_err(|_| unavailable(TimedOut { within }))??,
+            shared: shared
+                .await
+                .map_err(|_| unavailable(TimedOut { within }))??,
             confirmed,
             timeout: options.timeout,
         };
@@ -91,8 +94,12 @@ impl Connection {
     ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
         let script = |name: &str, script: &str| {
-            let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
-            let mut command = Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
+            let size = arguments
+                .iter()
+                .map(|argument| argument.len())
+                .sum::<usize>();
+            let mut command =
+                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
             command.arg(name).arg(script).arg(1).arg(key);
             for argument in arguments {
                 command.arg(*argument);
@@ -108,7 +115,9 @@ impl Connection {
             Err(Failed::Server(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                let is_script = |command: &&mut Cmd| command.args_iter().next() == Some(Arg::Simple(b"EVALSHA"));
+                let is_script = |command: &&mut Cmd| {
+                    command.args_iter().next() == Some(Arg::Simple(b"EVALSHA"))
+                };
                 if let Some(command) = commands.iter_mut().find(is_script) {
                     *command = script("EVAL", &source.text);
                 }
@@ -122,7 +131,9 @@ impl Connection {
     pub(crate) async fn command(&self, command: Cmd, kind: Kind) -> Result<Value, StoreError> {
         let answers = self.send(&[command], kind).await;
         let mut answers = answers.map_err(Failed::into_error)?.into_iter();
-        answers.next().ok_or_else(|| bad_answer("a command has one"))
+        answers
+            .next()
+            .ok_or_else(|| bad_answer("a command has one"))
     }
 
     async fn send(&self, commands: &[Cmd], kind: Kind) -> Result<Vec<Value>, Failed> {
@@ -130,7 +141,10 @@ impl Connection {
         if confirmed.is_none()
             && let [command] = commands
         {
-            let answer = self.shared.limited(self.timeout, &Request::One(command)).await?;
+            let answer = self
+                .shared
+                .limited(self.timeout, &Request::One(command))
+                .await?;
             return Ok(vec![answer]);
         }
         let mut all = Pipeline::with_capacity(commands.len() + 1);
@@ -138,7 +152,10 @@ impl Connection {
             all.add_command(command.clone());
         }
         let Some((link, number, within)) = confirmed else {
-            let answers = self.shared.limited(self.timeout, &Request::Several(&all)).await?;
+            let answers = self
+                .shared
+                .limited(self.timeout, &Request::Several(&all))
+                .await?;
             return several(answers);
         };
         let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
@@ -162,7 +179,9 @@ impl Connection {
 fn several(answers: Value) -> Result<Vec<Value>, Failed> {
     match answers {
         Value::Array(answers) => Ok(answers),
-        _ => Err(Failed::Store(bad_answer("several commands have a list of them"))),
+        _ => Err(Failed::Store(bad_answer(
+            "several commands have a list of them",
+        ))),
     }
 }
 
@@ -195,7 +214,10 @@ enum Request<'c> {
 impl Request<'_> {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
-            Self::One(command) => connection.req_packed_command(command).await?.extract_error(),
+            Self::One(command) => connection
+                .req_packed_command(command)
+                .await?
+                .extract_error(),
             Self::Several(commands) => {
                 let answers = connection.req_packed_commands(commands, 0, commands.len());
                 Value::Array(answers.await?).extract_error()
@@ -288,8 +310,18 @@ impl Node {
             .set_connection_timeout(Some(self.timeout))
             .set_response_timeout(None);
         let connection = match &self.target {
-            Target::Server(client) => client.get_multiplexed_async_connection_with_config(&config).await?,
-            Target::Primary(client) => client.lock().await.get_async_connection_with_config(&config).await?,
+            Target::Server(client) => {
+                client
+                    .get_multiplexed_async_connection_with_config(&config)
+                    .await?
+            }
+            Target::Primary(client) => {
+                client
+                    .lock()
+                    .await
+                    .get_async_connection_with_config(&config)
+                    .await?
+            }
         };
         let fresh = (random(), connection);
         *current = Some(fresh.clone());
@@ -369,7 +401,9 @@ fn sentinel_client(
 pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
     match &options.servers {
         Servers::Single { address, db } => {
-            Client::open(info(options, address, *db)?)?.get_async_pubsub().await
+            Client::open(info(options, address, *db)?)?
+                .get_async_pubsub()
+                .await
         }
         Servers::Sentinel {
             sentinels,
@@ -383,7 +417,10 @@ pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
         Servers::Cluster { nodes } => {
             let mut failed = RedisError::from((ErrorKind::EmptySentinelList, "no node is named"));
             for node in nodes {
-                match Client::open(info(options, node, 0)?)?.get_async_pubsub().await {
+                match Client::open(info(options, node, 0)?)?
+                    .get_async_pubsub()
+                    .await
+                {
                     Ok(connection) => return Ok(connection),
                     Err(error) => failed = error,
                 }

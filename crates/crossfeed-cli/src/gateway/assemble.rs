@@ -354,7 +354,7 @@ pub(super) async fn gateway(
     let engine = engine(&config, telemetry, Arc::clone(&store));
     let tools = Tools::new(engine, Arc::new(config.clone()));
     let tools = tools.with_records(store).await;
-    let tools = tools.map_err(|error| UnusableStore::new(&config, error))?;
+    let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
     let claim = match &config.session {
         Some(session) => SessionClaim::take(&tools, session)
             .await

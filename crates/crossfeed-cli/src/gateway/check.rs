@@ -176,7 +176,7 @@ pub(super) async fn run(
         match &found {
             Ok(found) if found.is_empty() => {}
             Ok(found) => report["store"] = json!(found),
-            Err(error) => report["store_error"] = json!(error.to_string()),
+            Err(error) => report["store_error"] = json!(error.as_str()),
         }
         writeln!(out, "{report}")?;
     } else {
@@ -205,7 +205,7 @@ pub(super) async fn run(
                 }
             }
             Err(error) => {
-                writeln!(out, "error: store: {}", error.to_string().escape_debug())?;
+                writeln!(out, "error: store: {}", error.as_str().escape_debug())?;
             }
         }
         writeln!(out, "limits: {}", limits_as_text(&config))?;
