@@ -4,11 +4,11 @@ use crate::{
     Revision,
     budget::Budget,
     config::Limits,
-    hub::{Revisions, SessionRecord, first_number},
     message::{Header, Id, Message, RpcError},
     metrics::Metrics,
     principal::Principal,
     quota::Quotas,
+    records::session::{Revisions, SessionRecord, first_number},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -78,11 +78,6 @@ impl KeptSession {
     pub fn first_number(&self) -> u64 {
         first_number(self.generation)
     }
-}
-
-/// Whether a number is the first of some process.
-pub(crate) fn is_first_number(number: u64) -> bool {
-    number == first_number(number >> 32)
 }
 
 /// What transports connect clients to: the [`Gateway`](crate::hub::Gateway), or a fake in tests.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::report::{self, CommandError, Result, count};
 use bytes::Bytes;
-use crossfeed::{TokenCounter, json::Document};
+use crossfeed::{TokenCounter, error::printable, json::Document};
 use crossfeed_gateway::{
     Revision,
     config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
@@ -201,11 +201,11 @@ pub(super) async fn run(
         match &found {
             Ok(found) => {
                 for line in found {
-                    writeln!(out, "store: {}", line.escape_debug())?;
+                    writeln!(out, "store: {}", printable(line))?;
                 }
             }
             Err(error) => {
-                writeln!(out, "error: store: {}", error.as_str().escape_debug())?;
+                writeln!(out, "error: store: {}", printable(error.as_str()))?;
             }
         }
         writeln!(out, "limits: {}", limits_as_text(&config))?;

@@ -43,7 +43,7 @@ fn directory(name: &str) -> PathBuf {
     path
 }
 
-fn echo() -> String {
+pub(super) fn echo() -> String {
     file("lasting-server.sh", ECHO)
 }
 
@@ -118,7 +118,7 @@ fn headers(holder: &str, session: Option<&str>) -> String {
 }
 
 /// The number of the call that an answer shows.
-fn number(answer: &str) -> u64 {
+pub(super) fn number(answer: &str) -> u64 {
     let (_, number) = answer.rsplit_once("call_").unwrap();
     let end = number.find(|c: char| !c.is_ascii_digit()).unwrap();
     number[..end].parse().unwrap()
@@ -187,14 +187,13 @@ fn a_session_that_was_ended_does_not_come_back() {
 }
 
 /// A client on standard input, its session begun.
-fn local(args: &[&str]) -> Client {
-    let echo = echo();
-    let mut client = Client::of(&[args, &["sh", &echo]].concat());
+pub(super) fn local(args: &[&str], server: &[&str]) -> Client {
+    let mut client = Client::of(&[args, server].concat());
     client.initialize();
     client
 }
 
-fn say(client: &mut Client, text: &Value) -> String {
+pub(super) fn say(client: &mut Client, text: &Value) -> String {
     let params = json!({"name": "say", "arguments": {"text": text}});
     client.ask(7, "tools/call", &params).to_string()
 }
@@ -204,7 +203,7 @@ fn the_local_client_goes_on_under_the_name_of_its_session() {
     let state = directory("lasting-local");
     let state = state.to_str().unwrap();
     let named = ["--state", state, "--session", "work"];
-    let mut before = local(&named);
+    let mut before = local(&named, &["sh", &echo()]);
     assert!(say(&mut before, &json!("one")).contains("heard one"));
     // One process at a time.
     let refused = run(&[&["gateway"], &named[..], &["sh", &echo()]].concat(), "");
@@ -215,7 +214,7 @@ fn the_local_client_goes_on_under_the_name_of_its_session() {
 
     // It gave the session back, so that the next need not wait.
     let began = Instant::now();
-    let mut after = local(&named);
+    let mut after = local(&named, &["sh", &echo()]);
     assert!(began.elapsed() < Duration::from_secs(3));
     let answer = say(&mut after, &json!({"$tool": "call_1"}));
     assert!(answer.contains("heard heard one"), "{answer}");
@@ -223,14 +222,14 @@ fn the_local_client_goes_on_under_the_name_of_its_session() {
     assert!(second > 1, "{answer}");
     // Killed: it is in the way for some seconds.
     drop(after);
-    let mut third = local(&named);
+    let mut third = local(&named, &["sh", &echo()]);
     let reference = json!({"$tool": format!("call_{second}")});
     let answer = say(&mut third, &reference);
     assert!(answer.contains("heard heard heard one"), "{answer}");
 
     // Others have sessions of their own.
     for args in [&named[..2], &["--state", state, "--session", "other"]] {
-        let mut other = local(args);
+        let mut other = local(args, &["sh", &echo()]);
         let answer = say(&mut other, &json!({"$tool": format!("call_{second}")}));
         assert!(answer.contains("result.unknown"), "{answer}");
     }
@@ -250,36 +249,65 @@ fn nothing_is_written_without_a_directory() {
     assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
 }
 
-#[test]
-fn a_directory_that_is_no_store_is_refused() {
-    let echo = echo();
-    let foreign = directory("lasting-foreign");
-    fs::create_dir(&foreign).unwrap();
-    fs::write(foreign.join("notes.txt"), "mine").unwrap();
-    let foreign = foreign.to_str().unwrap();
-    let says = format!(
-        "the state in {foreign}: the store's directory holds files that crossfeed did not write; give the store a directory of its own"
-    );
-    check_usage(&["gateway", "--state", foreign, "sh", &echo], "", &says);
-    let checked = run(&["gateway", "--check", "--state", foreign, "sh", &echo], "");
-    assert_eq!(checked.status, 1, "{checked:?}");
-    assert!(
-        checked.out.contains(&format!("error: store: {says}")),
-        "{checked:?}"
-    );
+/// A state that was made, with bytes of its databases' headers changed.
+fn changed(name: &str, at: usize, bytes: [u8; 4]) -> String {
+    let state = directory(name);
+    let path = state.to_str().unwrap();
+    local(&["--state", path], &["sh", &echo()]).leave();
+    let databases = fs::read_dir(&state)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let databases = databases.filter(|path| path.extension().is_some_and(|end| end == "db"));
+    for database in databases {
+        let mut content = fs::read(&database).unwrap();
+        content[at..at + 4].copy_from_slice(&bytes);
+        fs::write(&database, content).unwrap();
+    }
+    path.to_owned()
+}
 
-    let absent = directory("lasting-absent");
-    let absent = absent.to_str().unwrap();
-    let check = ["gateway", "--check", "--state", absent, "sh", &echo];
+/// What serving and checking say of a state that cannot be used.
+fn check_refused(state: &str, why: &str) {
+    let echo = echo();
+    let says = format!("the state in {state}: {why}");
+    check_usage(&["gateway", "--state", state, "sh", &echo], "", &says);
+    let checked = run(&["gateway", "--check", "--state", state, "sh", &echo], "");
+    assert_eq!(checked.status, 1, "{checked:?}");
+    let says = format!("error: store: {says}");
+    assert!(checked.out.contains(&says), "{checked:?}");
+}
+
+#[test]
+fn a_state_that_cannot_be_used_is_refused() {
+    // `user_version`, and `application_id`.
+    check_refused(
+        &changed("lasting-later", 60, 99_u32.to_be_bytes()),
+        "the store has format 99, and this version knows formats up to 1; use the version of crossfeed that wrote the store",
+    );
+    check_refused(
+        &changed("lasting-foreign", 68, 7_u32.to_be_bytes()),
+        "the store's directory holds files that crossfeed did not write; give the store a directory of its own",
+    );
+    let file = file("lasting-file", "mine");
+    check_refused(&file, "");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
+fn a_check_says_what_is_there_and_makes_nothing() {
+    let state = directory("lasting-checked");
+    let state = state.to_str().unwrap();
+    let check = ["gateway", "--check", "--state", state, "sh", &echo()];
     let Run { status, out, .. } = run(&check, "");
     assert_eq!(status, 0, "{out}");
-    let says = format!("store: {absent} holds nothing yet: the gateway makes it when it starts\n");
+    let says =
+        format!("store: {state}: nothing is there yet, the gateway makes it when it starts\n");
     assert!(out.contains(&says), "{out}");
-    assert!(!Path::new(absent).exists());
-    let mut client = local(&["--state", absent, "--session", "s"]);
+    assert!(!Path::new(state).exists());
+    let mut client = local(&["--state", state, "--session", "s"], &["sh", &echo()]);
     say(&mut client, &json!("one"));
     let Run { out, .. } = run(&check, "");
-    let says = format!("store: {absent}: 1 result (");
+    let says = format!("store: {state}: 1 result of ");
     assert!(out.contains(&says), "{out}");
     let json = run(&[&["--json"], &check[..]].concat(), "").out;
     let report: Value = serde_json::from_str(&json).unwrap();
@@ -287,25 +315,22 @@ fn a_directory_that_is_no_store_is_refused() {
     assert!(line.starts_with(&says["store: ".len()..]), "{line}");
 }
 
+#[cfg(not(feature = "redis"))]
 #[test]
-fn a_store_of_a_later_version_is_refused() {
-    let state = directory("lasting-later");
-    let path = state.to_str().unwrap();
-    local(&["--state", path]).leave();
-    let mut changed = 0;
-    for entry in fs::read_dir(&state).unwrap() {
-        let path = entry.unwrap().path();
-        let mut bytes = fs::read(&path).unwrap();
-        // `user_version` of the database.
-        if bytes.starts_with(b"SQLite format 3\0") {
-            bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
-            fs::write(&path, bytes).unwrap();
-            changed += 1;
-        }
-    }
-    assert!(changed > 0);
-    let says = "use the version of crossfeed that wrote the store, or a later one";
-    check_usage(&["gateway", "--state", path, "sh", &echo()], "", says);
+fn a_build_without_redis_says_which_has_it() {
+    let config = format!(
+        "[store]\nurl = 'redis://ann:s3cret@127.0.0.1:1'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
+        echo()
+    );
+    let config = file("lasting-no-redis.toml", &config);
+    let says = "this build has no store on Redis: the released binaries and images have it";
+    check_usage(&["gateway", "--config", &config], "", says);
+    let checked = run(&["gateway", "--check", "--config", &config], "");
+    assert!(
+        checked.status == 1 && checked.out.contains(says),
+        "{checked:?}"
+    );
+    assert!(!checked.out.contains("s3cret"), "{checked:?}");
 }
 
 #[test]

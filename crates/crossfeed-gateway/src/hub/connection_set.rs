@@ -3,7 +3,6 @@
 use super::{
     Client, Eras,
     connection::ServerConnection,
-    kept::SessionRecord,
     resources::Resources,
     subscriptions::Subscription,
     supervisor::{self, Handshake},
@@ -15,6 +14,7 @@ use crate::{
     members,
     message::Message,
     protocol::{LIST_CHANGES, meta, method},
+    records::session::SessionRecord,
     tools::{
         Caller, ClientTools,
         list::names::{Bindings, Naming},
@@ -59,6 +59,11 @@ pub(super) struct ConnectionSet {
 /// The most bytes of a name, an id or a token that is remembered.
 pub(super) const MAX_KEY_BYTES: usize = 4096;
 
+/// The client's notification that it is initialized, if it came.
+fn initialized(kept: &SessionRecord) -> Option<Message> {
+    Message::parse(kept.initialized.clone()?).ok()
+}
+
 /// The names of prompts.
 #[derive(Default)]
 struct Prompts {
@@ -100,11 +105,11 @@ impl ConnectionSet {
                 let handshake = Handshake {
                     method,
                     params: params.clone(),
-                    initialized: Mutex::new(kept.and_then(SessionRecord::initialized)),
+                    initialized: Mutex::new(kept.and_then(initialized)),
                     is_again: kept.is_some(),
                 };
                 let link = ServerConnection::new(server, client, handshake, is_stateless);
-                if let Some(before) = kept.and_then(|kept| kept.server(&link.name)) {
+                if let Some(before) = kept.and_then(|kept| kept.servers.get(&*link.name)) {
                     link.restore(before);
                 }
                 link
@@ -128,8 +133,9 @@ impl ConnectionSet {
             reported: Mutex::default(),
             subscriptions: Mutex::default(),
             announced: kept.map_or_else(OnceLock::new, |kept| {
+                let announced = &kept.announced;
                 LIST_CHANGES
-                    .map(|(capability, ..)| kept.announced(capability))
+                    .map(|(capability, ..)| announced.iter().any(|own| own == capability))
                     .into()
             }),
             tool_changes: AtomicU64::new(0),

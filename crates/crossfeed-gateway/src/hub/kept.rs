@@ -14,82 +14,20 @@ use crate::{
     port::{KeptSession, MessageSink},
     principal::Principal,
     protocol::{code, method},
-    records::Key,
+    records::{
+        Key,
+        session::{Revisions, ServerRecord, SessionRecord, first_number},
+    },
     tools::tag,
 };
 use bytes::Bytes;
 use crossfeed_store::{Expected, StoreError};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Bytes of the subscriptions in a record.
 const MAX_SUBSCRIPTION_BYTES: usize = 256 << 10;
-
-/// What is kept of a session.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct SessionRecord {
-    principal: String,
-    /// The key of what it recorded.
-    key: String,
-    /// How many processes have taken it up.
-    generation: u64,
-    /// The revision that servers were asked for.
-    asked: String,
-    /// The revision that was agreed on with the client.
-    agreed: String,
-    /// The parameters of `initialize`.
-    handshake: String,
-    /// The client's notification that it is initialized.
-    #[serde(default)]
-    initialized: Option<String>,
-    /// The capabilities whose lists the client was promised to hear about.
-    #[serde(default)]
-    announced: Vec<String>,
-    #[serde(default)]
-    servers: BTreeMap<String, ServerRecord>,
-}
-
-/// What the client asked a server for that lasts.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ServerRecord {
-    /// The parameters of `logging/setLevel`.
-    #[serde(default)]
-    pub(super) level: Option<String>,
-    #[serde(default)]
-    pub(super) subscriptions: Vec<String>,
-}
-
-impl SessionRecord {
-    pub(super) fn server(&self, name: &str) -> Option<&ServerRecord> {
-        self.servers.get(name)
-    }
-
-    pub(super) fn initialized(&self) -> Option<Message> {
-        let text = self.initialized.clone()?;
-        Message::parse(text).ok()
-    }
-
-    pub(super) fn announced(&self, capability: &str) -> bool {
-        self.announced.iter().any(|own| own == capability)
-    }
-
-    fn revisions(&self) -> Option<Revisions> {
-        Some(Revisions {
-            asked: Revision::parse(&self.asked)?,
-            agreed: Revision::parse(&self.agreed)?,
-        })
-    }
-}
-
-/// The revisions of a session.
-pub(crate) struct Revisions {
-    /// With servers.
-    asked: Revision,
-    /// With the client.
-    agreed: Revision,
-}
 
 /// Where a session is kept.
 pub(super) struct KeptAs {
@@ -191,12 +129,6 @@ impl Gateway {
         });
         client
     }
-}
-
-/// Behind all numbers of the processes that had the session before.
-pub(crate) fn first_number(generation: u64) -> u64 {
-    // JSON numbers are exact up to 2^53: two million restarts of a session.
-    (generation & ((1 << 21) - 1)) << 32
 }
 
 impl Client {

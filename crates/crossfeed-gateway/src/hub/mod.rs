@@ -35,7 +35,6 @@ mod turns;
 mod tests;
 
 use client::Client;
-pub(crate) use kept::{Revisions, SessionRecord, first_number};
 use tasks::Tasks;
 
 use crate::{

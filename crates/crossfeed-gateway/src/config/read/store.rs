@@ -117,6 +117,10 @@ fn path(field: &Field<'_>, text: &str) -> Option<PathBuf> {
 }
 
 fn durability_of(field: Field<'_>, is_sqlite: bool, is_redis: bool) -> Option<Durability> {
+    if !is_sqlite && !is_redis {
+        field.problem("only for a store that outlives the process");
+        return None;
+    }
     if field.node.entries().is_none() {
         let mut words = Vec::new();
         if is_sqlite {

@@ -111,6 +111,10 @@ fn what_is_no_store_is_refused() {
         ],
     );
     refused(
+        "url = 'memory:'\ndurability = 'process'",
+        &["line 3, `store.durability`: only for a store that outlives the process"],
+    );
+    refused(
         "url = 'memory:'\nurls = 1",
         &["line 3, `store.urls`: unknown key; did you mean `url`?"],
     );

@@ -5,8 +5,9 @@ use super::{
     token::random,
 };
 use crate::{
-    port::{Hub, HubClient, KeptSession, MessageSink, is_first_number},
+    port::{Hub, HubClient, KeptSession, MessageSink},
     principal::{Principal, share_of},
+    records::session::is_first_number,
     sync::{AtomicUsize, Mutex, spawn_if_possible},
 };
 use std::{

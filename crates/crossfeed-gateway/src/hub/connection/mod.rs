@@ -11,7 +11,6 @@ use super::{
     Client,
     connection_set::MAX_KEY_BYTES,
     fault,
-    kept::ServerRecord,
     room::{self, Room},
     supervisor::Handshake,
 };
@@ -23,6 +22,7 @@ use crate::{
     metrics::{Outcome, RequestTimer, ServerMetrics},
     protocol::{code, method},
     quota::{Needs, Permit},
+    records::session::ServerRecord,
     sync::Mutex,
     tools::Pending,
     upstream::{Connector, Upstream, UpstreamError},
