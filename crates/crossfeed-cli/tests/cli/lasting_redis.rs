@@ -21,9 +21,9 @@ async fn a_session_goes_on_with_results_on_redis() {
     if !is_installed() {
         return;
     }
-    let server = Server::start(&["--requirepass", "s3cret-s3cret"])
-        .await
-        .unwrap();
+    let server = Server::start(&[]).await.unwrap();
+    let set = ["CONFIG", "SET", "requirepass", "s3cret-s3cret"];
+    server.ask(&set).await.unwrap();
     let password = file("lasting-redis.password", "s3cret-s3cret\n");
     let store = format!("url = '{}'\npassword_file = '{password}'", server.url());
     let config = configuration("lasting-redis.toml", &store);

@@ -10,7 +10,7 @@
 use super::{Client, Gateway, connection_set::ConnectionSet, initialize};
 use crate::{
     Revision,
-    message::{Message, RpcError},
+    message::RpcError,
     port::{KeptSession, MessageSink},
     principal::Principal,
     protocol::{code, method},
