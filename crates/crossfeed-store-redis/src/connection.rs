@@ -10,8 +10,9 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
-    Pipeline, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
+    ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -71,7 +72,9 @@ impl Connection {
         };
         let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared.await.map_err(|_| unavailable(TimedOut { within }))??,
+            shared: shared
+                .await
+                .map_err(|_| unavailable(TimedOut { within }))??,
             confirmed,
             timeout: options.timeout,
         };
@@ -89,8 +92,12 @@ impl Connection {
     ) -> Result<Value, StoreError> {
         let source = operation.source();
         let command = |name: &str, script: &str| {
-            let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
-            let mut command = Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
+            let size = arguments
+                .iter()
+                .map(|argument| argument.len())
+                .sum::<usize>();
+            let mut command =
+                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
             command.arg(name).arg(script).arg(1).arg(key);
             for argument in arguments {
                 command.arg(*argument);
@@ -113,18 +120,25 @@ impl Connection {
 
     /// Runs a command that only reads or that needs no replicas.
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Read).await.map_err(Failed::into_error)
+        self.send(command, Kind::Read)
+            .await
+            .map_err(Failed::into_error)
     }
 
     /// Runs a command whose effect is to be acknowledged.
     pub(crate) async fn write(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Write).await.map_err(Failed::into_error)
+        self.send(command, Kind::Write)
+            .await
+            .map_err(Failed::into_error)
     }
 
     async fn send(&self, command: &Cmd, kind: Kind) -> Result<Value, Failed> {
         let Some((link, number, within)) = self.confirmed.as_ref().filter(|_| kind == Kind::Write)
         else {
-            return self.shared.limited(self.timeout, &Request::One(command)).await;
+            return self
+                .shared
+                .limited(self.timeout, &Request::One(command))
+                .await;
         };
         let mut both = Pipeline::with_capacity(2);
         both.add_command(command.clone());
@@ -174,7 +188,10 @@ enum Request<'c> {
 impl Request<'_> {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
-            Self::One(command) => connection.req_packed_command(command).await?.extract_error(),
+            Self::One(command) => connection
+                .req_packed_command(command)
+                .await?
+                .extract_error(),
             Self::Both(commands) => {
                 let answers = connection.req_packed_commands(commands, 0, commands.len());
                 Value::Array(answers.await?).extract_error()
@@ -267,8 +284,18 @@ impl Node {
             .set_connection_timeout(Some(self.timeout))
             .set_response_timeout(None);
         let connection = match &self.target {
-            Target::Server(client) => client.get_multiplexed_async_connection_with_config(&config).await?,
-            Target::Primary(client) => client.lock().await.get_async_connection_with_config(&config).await?,
+            Target::Server(client) => {
+                client
+                    .get_multiplexed_async_connection_with_config(&config)
+                    .await?
+            }
+            Target::Primary(client) => {
+                client
+                    .lock()
+                    .await
+                    .get_async_connection_with_config(&config)
+                    .await?
+            }
         };
         let fresh = (random(), connection);
         *current = Some(fresh.clone());
@@ -348,7 +375,9 @@ fn sentinel_client(
 pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
     match &options.servers {
         Servers::Single { address, db } => {
-            Client::open(info(options, address, *db)?)?.get_async_pubsub().await
+            Client::open(info(options, address, *db)?)?
+                .get_async_pubsub()
+                .await
         }
         Servers::Sentinel {
             sentinels,
@@ -362,7 +391,10 @@ pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
         Servers::Cluster { nodes } => {
             let mut failed = RedisError::from((ErrorKind::EmptySentinelList, "no node is named"));
             for node in nodes {
-                match Client::open(info(options, node, 0)?)?.get_async_pubsub().await {
+                match Client::open(info(options, node, 0)?)?
+                    .get_async_pubsub()
+                    .await
+                {
                     Ok(connection) => return Ok(connection),
                     Err(error) => failed = error,
                 }

@@ -83,7 +83,9 @@ impl RedisStore {
         arguments.push(prepared.way.letter());
         arguments.push(prepared.way.inline(&data));
         arguments.extend(texts(&pins));
-        let answer = self.on_session(Operation::Put, Kind::Write, scope, &arguments).await;
+        let answer = self
+            .on_session(Operation::Put, Kind::Write, scope, &arguments)
+            .await;
         let status = match answer {
             Ok(answer) => answer.status,
             // Whether it was recorded is not known; a blob that no record names goes with a sweep.
@@ -115,7 +117,11 @@ impl RedisStore {
         }
     }
 
-    pub(crate) async fn get_result(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+    pub(crate) async fn get_result(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+    ) -> Result<Lookup, StoreError> {
         let common = self.common();
         // Two turns where what was at hand has just been forgotten, or a blob has gone with its record.
         for turn in 0..3 {
@@ -127,7 +133,9 @@ impl RedisStore {
             let mut arguments = texts(&common);
             arguments.push(call.as_str().as_bytes());
             arguments.extend(texts(&at_hand));
-            let answer = self.on_session(Operation::Get, Kind::Read, scope, &arguments).await?;
+            let answer = self
+                .on_session(Operation::Get, Kind::Read, scope, &arguments)
+                .await?;
             if let Some(lookup) = self.read_result(scope, call, &at_hand[0], answer).await? {
                 return Ok(lookup);
             }
@@ -189,10 +197,14 @@ impl RedisStore {
         let (common, pins) = (self.common(), self.pins(scope));
         let mut arguments = texts(&common);
         arguments.extend(texts(&pins));
-        let mut answer = self.on_session(Operation::List, Kind::Read, scope, &arguments).await?;
+        let mut answer = self
+            .on_session(Operation::List, Kind::Read, scope, &arguments)
+            .await?;
         let mut lines = Vec::new();
         for pair in answer.list()?.chunks_exact(2) {
-            let call = str::from_utf8(&pair[0]).ok().and_then(|id| CallId::parse(id).ok());
+            let call = str::from_utf8(&pair[0])
+                .ok()
+                .and_then(|id| CallId::parse(id).ok());
             let call = call.ok_or_else(|| answer.unexpected())?;
             match ResultHeader::parse(&pair[1]) {
                 Ok(header) => lines.push(header.line(call)),
@@ -206,7 +218,8 @@ impl RedisStore {
 
     pub(crate) async fn remove_all(&self, scope: &Scope) -> Result<(), StoreError> {
         let common = self.common();
-        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common)).await?;
+        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common))
+            .await?;
         self.results.remove_session(scope);
         self.artifacts.remove_session(scope);
         Ok(())

@@ -25,17 +25,25 @@ impl RedisStore {
     async fn read_record(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         let (now, key) = (self.now(), self.state_key(key));
         let arguments = [now.as_bytes()];
-        let read = self.connection.run(Operation::ReadState, Kind::Read, &key, &arguments);
+        let read = self
+            .connection
+            .run(Operation::ReadState, Kind::Read, &key, &arguments);
         let record = match read.await? {
             Value::Nil => return Ok(None),
             Value::BulkString(record) => Bytes::from(record),
             _ => return Err(bad_answer("a record of state is a text")),
         };
         let unreadable = || bad_answer("a record of state has no first line");
-        let end = record.iter().position(|byte| *byte == b'\n').ok_or_else(unreadable)?;
+        let end = record
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(unreadable)?;
         let line = str::from_utf8(&record[..end]).map_err(|_| unreadable())?;
         let mut words = line.split(' ');
-        let format: i64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(unreadable)?;
+        let format: i64 = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(unreadable)?;
         if format > crate::header::FORMAT {
             return Err(StoreError::Newer {
                 found: format,
@@ -72,7 +80,9 @@ impl RedisStore {
         let mut arguments = crate::results::texts(&arguments);
         arguments.push(&value);
         let key = self.state_key(key);
-        let write = self.connection.run(Operation::WriteState, Kind::Write, &key, &arguments);
+        let write = self
+            .connection
+            .run(Operation::WriteState, Kind::Write, &key, &arguments);
         match write.await? {
             Value::Int(written) => Ok((written == 1).then_some(version)),
             _ => Err(bad_answer("a write of state gives a number")),

@@ -11,8 +11,9 @@ use crate::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_store::{
-    ArtifactLookup, BlobStore, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryLimits, ReadCache,
-    Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, BlobStore, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryLimits,
+    ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoredArtifact,
+    StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use futures_util::future::join;
@@ -125,7 +126,10 @@ impl RedisStore {
     ) -> Result<Answer, StoreError> {
         let session = ScopeTag::of_session(scope);
         let key = self.session_key(session);
-        let answer = self.connection.run(operation, kind, &key, arguments).await?;
+        let answer = self
+            .connection
+            .run(operation, kind, &key, arguments)
+            .await?;
         let answer = Answer::read(answer)?;
         self.see_off(ScopeTag::of_tenant(scope), session, &answer);
         Ok(answer)
@@ -140,7 +144,10 @@ impl RedisStore {
                 Reason::Removed | Reason::Artifact => {}
             }
         }
-        let blobs = answer.left.iter().filter_map(|departed| departed.blob(tenant, session));
+        let blobs = answer
+            .left
+            .iter()
+            .filter_map(|departed| departed.blob(tenant, session));
         self.remove_blobs(blobs.collect());
     }
 
@@ -148,7 +155,12 @@ impl RedisStore {
     pub(crate) async fn stage(&self, key: &str, data: &[u8]) -> Result<(), StoreError> {
         let mut command = Cmd::with_capacity(5, data.len() + 128);
         let milliseconds = u64::try_from(STAGED_TIME.as_millis()).unwrap_or(u64::MAX);
-        command.arg("SET").arg(key).arg(data).arg("PX").arg(milliseconds);
+        command
+            .arg("SET")
+            .arg(key)
+            .arg(data)
+            .arg("PX")
+            .arg(milliseconds);
         self.connection.command(&command).await.map(drop)
     }
 
@@ -237,7 +249,9 @@ async fn digest(data: &Bytes) -> crossfeed_store::Digest {
     let copy = data.clone();
     let computed = tokio::task::spawn_blocking(move || crossfeed_store::Digest::of(&copy));
     // The runtime gives no answer only while it shuts down.
-    computed.await.unwrap_or_else(|_| crossfeed_store::Digest::of(data))
+    computed
+        .await
+        .unwrap_or_else(|_| crossfeed_store::Digest::of(data))
 }
 
 /// Microseconds, as scripts count them: at most some 35 years, so that sums stay exact.

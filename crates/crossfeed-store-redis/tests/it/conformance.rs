@@ -38,7 +38,11 @@ impl Servers {
 
     async fn open(&self, options: RedisOptions) -> Arc<dyn ResultStore> {
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
-        Arc::new(RedisStore::connect_with_clock(options, clock).await.unwrap())
+        Arc::new(
+            RedisStore::connect_with_clock(options, clock)
+                .await
+                .unwrap(),
+        )
     }
 
     async fn again(&self) -> Arc<dyn ResultStore> {
