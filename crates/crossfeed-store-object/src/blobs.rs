@@ -265,8 +265,7 @@ impl BlobStore for ObjectBlobs {
             let encoded = name::encode(name);
             let blocks = Encoder::new(&encoded, bytes, key.as_ref())?;
             let path = self.path(&encoded);
-            // A directory writes the same file either way.
-            let written = if length < upload::PART || self.backend.directory.is_some() {
+            let written = if length < upload::PART {
                 upload::whole(self.store(), &path, blocks).await
             } else {
                 upload::in_parts(Arc::clone(&self.backend.store), path, blocks).await
