@@ -158,8 +158,8 @@ impl ObjectBlobs {
     }
 
     fn path(&self, name: &str) -> Path {
-        // The name has only digits, `-` and `/`.
-        Path::from(format!("{}/{name}", self.base))
+        let parts = name.split('/');
+        parts.fold(self.base.clone(), |path, part| path.join(part))
     }
 
     fn store(&self) -> &dyn ObjectStore {
@@ -229,7 +229,7 @@ impl ObjectBlobs {
             sealed: keys.is_some_and(|keys| keys.current(scope.tenant()).is_some()),
             max_bytes: self.options.max_bytes,
         };
-        let mut decoder = Decoder::new(wanted, found.meta.size);
+        let mut decoder = Decoder::new(wanted, found.meta.size)?;
         let failed = |error| store_error(Request::Read, &error);
         let mut blocks = match &found.payload {
             GetResultPayload::Stream(_) => found.into_stream(),
