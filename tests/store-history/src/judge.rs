@@ -64,7 +64,7 @@ pub(crate) struct Terms {
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) violations: Vec<Violation>,
-    /// Acknowledged records that were lost where that is allowed.
+    /// Ids whose record was acknowledged or seen and then lost, where that is allowed.
     pub(crate) lost: usize,
     /// Operations by what came of them.
     pub(crate) counts: BTreeMap<String, usize>,
@@ -266,7 +266,7 @@ impl Verdict {
                 }
             }
         }
-        // The latest of those that ended first, of each kind.
+        let mut is_lost = false;
         for (place, span) in spans.iter().enumerate() {
             if !span.is_gone() {
                 continue;
@@ -282,7 +282,7 @@ impl Verdict {
                 if terms.keeps {
                     self.violates(Law::Kept, &[seen, span]);
                 } else {
-                    self.lost += 1;
+                    is_lost = true;
                 }
             }
             if terms.keeps && span.outcome != Some(Outcome::Unknown) {
@@ -301,6 +301,7 @@ impl Verdict {
                 }
             }
         }
+        self.lost += usize::from(is_lost);
     }
 
     /// Judges what was said of calls in flight.

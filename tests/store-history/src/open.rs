@@ -1,12 +1,15 @@
 //! The stores under test.
 
 use crossfeed_store::{MemoryLimits, ResultStore, StoreError};
+use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
 use crossfeed_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::{Deserialize, Serialize};
 use std::{error::Error as _, path::PathBuf, sync::Arc, time::Duration};
 
-/// How long a lease lasts here: less than in a service, so that a run sees some lapse.
-pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// How long a lease lasts in Redis here: less than in a service, so that a run sees some lapse.
+const LEASE: Duration = Duration::from_secs(2);
+/// How long a replica may take to confirm a write.
+const CONFIRMED: Duration = Duration::from_millis(500);
 
 /// Where a worker's store is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +23,8 @@ pub(crate) struct Backend {
 pub(crate) enum Place {
     /// A directory of SQLite's.
     Sqlite(PathBuf),
+    /// Servers of Redis, so many of whose replicas have what is acknowledged.
+    Redis { url: String, replicas: usize },
 }
 
 pub(crate) async fn open(backend: &Backend) -> Result<Arc<dyn ResultStore>, StoreError> {
@@ -31,8 +36,28 @@ pub(crate) async fn open(backend: &Backend) -> Result<Arc<dyn ResultStore>, Stor
         .with_session_results(backend.session_results);
     match &backend.place {
         Place::Sqlite(directory) => {
-            let options = SqliteOptions::default().with_limits(limits);
+            let options = SqliteOptions::default()
+                .with_limits(limits)
+                .with_keep_results(true);
             Ok(Arc::new(SqliteStore::open(directory, options)?))
+        }
+        Place::Redis { url, replicas } => {
+            let options = RedisOptions::from_url(url).map_err(|error| StoreError::Unavailable {
+                source: error.into(),
+                retry: false,
+            })?;
+            let durability = match replicas {
+                0 => Durability::Primary,
+                number => Durability::Replicas {
+                    number: *number,
+                    within: CONFIRMED,
+                },
+            };
+            let options = options
+                .with_limits(limits)
+                .with_lease_time(LEASE)
+                .with_durability(durability);
+            Ok(Arc::new(RedisStore::connect(options).await?))
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     event::{Event, nanoseconds, now},
     judge::{Terms, Verdict, judge},
-    open::{Backend, LEASE},
+    open::Backend,
     servers::Servers,
     worker::Orders,
 };
@@ -44,14 +44,41 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sqlite,
+    /// One server, behind a proxy.
+    Redis,
+    /// A primary whose replica has every write that is acknowledged.
+    RedisReplicated,
+    /// The same, where a write is acknowledged before the replica has it.
+    RedisLoose,
+    RedisCluster,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 1] = [Self::Sqlite];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Sqlite,
+        Self::Redis,
+        Self::RedisReplicated,
+        Self::RedisLoose,
+        Self::RedisCluster,
+    ];
+
+    /// How long a lease lasts.
+    fn lease(self) -> Duration {
+        Duration::from_secs(if self.is_redis() { 2 } else { 15 })
+    }
+
+    /// Whether it needs a server of Redis.
+    pub(crate) fn is_redis(self) -> bool {
+        self != Self::Sqlite
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
+            Self::Redis => "redis",
+            Self::RedisReplicated => "redis-replicated",
+            Self::RedisLoose => "redis-loose",
+            Self::RedisCluster => "redis-cluster",
         }
     }
 }
@@ -136,9 +163,9 @@ impl Workers {
 pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
     let seed = Seed::new(plan.seed);
     let faults_seed = seed.fork("faults");
-    let mut servers = Servers::start(plan.kind, folder).await?;
+    let mut servers = Servers::start(plan.kind).await?;
     let backend = Backend {
-        place: servers.place(folder),
+        place: servers.place(plan.kind, folder),
         session_results: if plan.evicts { 20 } else { 1_000_000 },
     };
     let mut workers = Workers {
@@ -179,14 +206,12 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
         };
         *faults.entry(fault).or_default() += 1;
     }
-    servers.mend().await?;
     // What was begun ends.
     sleep(Duration::from_secs(1)).await;
     for worker in running {
         worker.kill().await;
     }
-    let keeps = servers.keeps();
-    servers.stop().await;
+    drop(servers);
     let events = std::mem::take(
         &mut *workers
             .events
@@ -194,10 +219,10 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
             .unwrap_or_else(|poisoned| poisoned.into_inner()),
     );
     let terms = Terms {
-        keeps,
+        keeps: plan.kind != Kind::RedisLoose,
         evicts: plan.evicts,
         session_results: backend.session_results,
-        lease: nanoseconds(LEASE),
+        lease: nanoseconds(plan.kind.lease()),
         slack: nanoseconds(SLACK),
         longest: nanoseconds(LONGEST),
         pauses,

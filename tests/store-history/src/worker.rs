@@ -49,8 +49,14 @@ struct Worker {
 
 /// Works until it is killed.
 pub(crate) async fn work(orders: Orders) -> Result<(), String> {
-    let store = open::open(&orders.backend).await;
-    let store = store.map_err(|error| open::said(&error))?;
+    let store = loop {
+        match open::open(&orders.backend).await {
+            Ok(store) => break store,
+            // A fault may be on.
+            Err(error) if error.may_retry() => sleep(Duration::from_millis(50)).await,
+            Err(error) => return Err(open::said(&error)),
+        }
+    };
     let seed = Seed::new(orders.seed);
     let worker = Arc::new(Worker {
         orders,

@@ -1,0 +1,115 @@
+//! The answers of scripts: a letter, what has left, and what was asked for.
+
+use crate::{
+    fault::bad_answer,
+    header::{Place, blob_name, parse_token},
+};
+use crossfeed_store::{BlobName, ScopeTag, StoreError};
+use redis::Value;
+use std::vec::IntoIter;
+
+/// An answer, read from its beginning.
+pub(crate) struct Answer {
+    pub(crate) status: u8,
+    /// What has left the session.
+    pub(crate) left: Vec<Departed>,
+    rest: IntoIter<Value>,
+}
+
+/// Why a record has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Evicted,
+    Expired,
+    /// With its session.
+    Removed,
+    /// It is an artifact.
+    Artifact,
+}
+
+/// A record that has left.
+#[derive(Debug)]
+pub(crate) struct Departed {
+    pub(crate) reason: Reason,
+    pub(crate) class: String,
+    pub(crate) bytes: usize,
+    place: Place,
+    token: u64,
+    identity: String,
+}
+
+impl Departed {
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        Some(Self {
+            reason: match words.next()? {
+                "e" => Reason::Evicted,
+                "x" => Reason::Expired,
+                "r" => Reason::Removed,
+                "a" => Reason::Artifact,
+                _ => return None,
+            },
+            class: words.next()?.to_owned(),
+            bytes: words.next()?.parse().ok()?,
+            place: Place::parse(words.next()?)?,
+            token: parse_token(words.next()?)?,
+            identity: words.next()?.to_owned(),
+        })
+    }
+
+    /// The blob that held its data.
+    pub(crate) fn blob(&self, tenant: ScopeTag, session: ScopeTag) -> Option<BlobName> {
+        if self.place == Place::Key {
+            return None;
+        }
+        blob_name(tenant, session, &self.identity, self.token)
+    }
+}
+
+impl Answer {
+    pub(crate) fn read(value: Value) -> Result<Self, StoreError> {
+        let Value::Array(values) = value else {
+            return Err(bad_answer("a script gives a list"));
+        };
+        let mut answer = Self {
+            status: 0,
+            left: Vec::new(),
+            rest: values.into_iter(),
+        };
+        answer.status = answer.bytes()?.first().copied().unwrap_or_default();
+        for departed in answer.list()? {
+            let departed = str::from_utf8(&departed).ok().and_then(Departed::parse);
+            answer
+                .left
+                .push(departed.ok_or_else(|| bad_answer("what has left is unreadable"))?);
+        }
+        Ok(answer)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        match self.rest.next() {
+            Some(Value::BulkString(bytes)) => Ok(bytes),
+            _ => Err(bad_answer("a text is missing")),
+        }
+    }
+
+    /// Whether all of the answer was read.
+    pub(crate) fn is_done(&self) -> bool {
+        self.rest.as_slice().is_empty()
+    }
+
+    pub(crate) fn list(&mut self) -> Result<Vec<Vec<u8>>, StoreError> {
+        let Some(Value::Array(values)) = self.rest.next() else {
+            return Err(bad_answer("a list is missing"));
+        };
+        let texts = values.into_iter().map(|value| match value {
+            Value::BulkString(bytes) => Ok(bytes),
+            _ => Err(bad_answer("a list holds texts")),
+        });
+        texts.collect()
+    }
+
+    pub(crate) fn unexpected(&self) -> StoreError {
+        bad_answer("its first letter is not known")
+    }
+}

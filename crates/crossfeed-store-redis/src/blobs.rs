@@ -1,0 +1,102 @@
+//! Large data that lies in a store of blobs.
+
+use crate::store::RedisStore;
+use bytes::Bytes;
+use crossfeed_store::{BlobName, ScopeTag, StoreError};
+use crossfeed_wire::Scope;
+use redis::{Cmd, Value};
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+/// How old a blob must be that no record names, before it is removed. No put takes that long.
+const ORPHAN_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// How many names are asked for at once.
+const LISTED: usize = 1000;
+
+/// There is data in blobs, and no store of them.
+#[derive(Debug, thiserror::Error)]
+#[error("the data lies in a store of blobs, and none is configured")]
+struct NoBlobs;
+
+impl RedisStore {
+    /// The data of a blob.
+    pub(crate) async fn blob(
+        &self,
+        scope: &Scope,
+        name: &BlobName,
+    ) -> Result<Option<Bytes>, StoreError> {
+        let Some(blobs) = &self.options.blobs else {
+            return Err(StoreError::Unavailable {
+                source: Box::new(NoBlobs),
+                retry: false,
+            });
+        };
+        blobs.get(scope, name).await
+    }
+
+    /// Removes blobs without waiting for it. A sweep finds those that this could not.
+    pub(crate) fn remove_blobs(&self, names: Vec<BlobName>) {
+        let Some(blobs) = self.options.blobs.as_ref().filter(|_| !names.is_empty()) else {
+            return;
+        };
+        let blobs = Arc::clone(blobs);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = blobs.remove(&names).await {
+                    tracing::warn!(%error, blobs = names.len(), "blobs were not removed; a sweep tries again");
+                }
+            });
+        }
+    }
+
+    /// Removes blobs that no record names.
+    pub(crate) async fn sweep_blobs(&self) -> Result<(), StoreError> {
+        let Some(blobs) = &self.options.blobs else {
+            return Ok(());
+        };
+        let mut after: Option<BlobName> = None;
+        loop {
+            let names = blobs.list_old(ORPHAN_AGE, after.as_ref(), LISTED).await?;
+            let mut orphans = Vec::new();
+            let mut known: Option<(ScopeTag, HashSet<u64>)> = None;
+            for name in &names {
+                let session = name.session();
+                if known.as_ref().is_none_or(|(tag, _)| *tag != session) {
+                    known = Some((session, self.tokens(session).await?));
+                }
+                if known
+                    .as_ref()
+                    .is_some_and(|(_, tokens)| !tokens.contains(&name.token()))
+                {
+                    orphans.push(name.clone());
+                }
+            }
+            if !orphans.is_empty() {
+                blobs.remove(&orphans).await?;
+            }
+            after = names.last().cloned();
+            if names.len() < LISTED {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The tokens of all records of a session.
+    async fn tokens(&self, session: ScopeTag) -> Result<HashSet<u64>, StoreError> {
+        let key = self.session_key(session);
+        let mut tokens = HashSet::new();
+        for table in ["h", "a"] {
+            let mut command = Cmd::new();
+            command.arg("HVALS").arg(format!("{key}{table}"));
+            let Value::Array(values) = self.connection.command(&command).await? else {
+                return Err(crate::fault::bad_answer("`HVALS` gives a list"));
+            };
+            for value in values {
+                if let Value::BulkString(value) = value {
+                    tokens.extend(crate::header::token_of(&value));
+                }
+            }
+        }
+        Ok(tokens)
+    }
+}

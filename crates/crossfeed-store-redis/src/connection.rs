@@ -1,0 +1,405 @@
+//! Connections to servers: one that many requests share, made anew when it fails.
+//!
+//! Every request has a time limit, the making of a connection included. A request whose connection was cut is made
+//! again: scripts know a request that they have answered already.
+
+use crate::{
+    fault::{TimedOut, Unconfirmed, bad_answer, ends_connection, translate, unavailable, was_cut},
+    options::{Address, Durability, RedisOptions, Servers},
+    script::Operation,
+};
+use crossfeed_store::StoreError;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
+    ServerErrorKind, TlsMode, Value,
+    aio::{ConnectionLike, MultiplexedConnection, PubSub},
+    cluster::ClusterClientBuilder,
+    cluster_async::ClusterConnection,
+    io::tcp::TcpSettings,
+    sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType},
+};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// How often a request is made whose connection is cut. More than twice, since a connection may have been cut before.
+const ATTEMPTS: usize = 3;
+
+/// Whether a request writes what is to be acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+}
+
+/// The way to the servers.
+pub(crate) struct Connection {
+    /// Of all requests but writes that wait for replicas.
+    shared: Link,
+    /// Of writes that wait for replicas: such a wait keeps all that follow on its connection.
+    confirmed: Option<(Link, usize, Duration)>,
+    timeout: Duration,
+}
+
+enum Link {
+    Node(Box<Node>),
+    Cluster(ClusterConnection),
+}
+
+/// A connection to one server at a time.
+struct Node {
+    target: Target,
+    current: Mutex<Option<(u64, MultiplexedConnection)>>,
+    timeout: Duration,
+}
+
+enum Target {
+    Server(Client),
+    Primary(Box<Mutex<SentinelClient>>),
+}
+
+impl Connection {
+    pub(crate) async fn open(options: &RedisOptions) -> Result<Self, StoreError> {
+        if options.tls {
+            // Fails where the host has chosen one already.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let open = async || Link::open(options).await.map_err(translate);
+        let within = options.timeout * 2;
+        let confirmed = match options.durability {
+            Durability::Primary => None,
+            Durability::Replicas { number, within } => Some((open().await?, number, within)),
+        };
+        let shared = tokio::time::timeout(within, open());
+        let this = Self {
+            shared: shared
+                .await
+                .map_err(|_| unavailable(TimedOut { within }))??,
+            confirmed,
+            timeout: options.timeout,
+        };
+        this.command(Cmd::new().arg("PING")).await?;
+        Ok(this)
+    }
+
+    /// Runs a script on the server of a key.
+    pub(crate) async fn run(
+        &self,
+        operation: Operation,
+        kind: Kind,
+        key: &str,
+        arguments: &[&[u8]],
+    ) -> Result<Value, StoreError> {
+        let source = operation.source();
+        let command = |name: &str, script: &str| {
+            let size = arguments
+                .iter()
+                .map(|argument| argument.len())
+                .sum::<usize>();
+            let mut command =
+                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
+            command.arg(name).arg(script).arg(1).arg(key);
+            for argument in arguments {
+                command.arg(*argument);
+            }
+            command
+        };
+        let by_digest = command("EVALSHA", &source.digest);
+        let answer = self.send(&by_digest, kind).await;
+        match answer {
+            Err(Failed::Server(error))
+                if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
+            {
+                drop(by_digest);
+                let whole = command("EVAL", &source.text);
+                self.send(&whole, kind).await.map_err(Failed::into_error)
+            }
+            answer => answer.map_err(Failed::into_error),
+        }
+    }
+
+    /// Runs a command that only reads or that needs no replicas.
+    pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+        self.send(command, Kind::Read)
+            .await
+            .map_err(Failed::into_error)
+    }
+
+    /// Runs a command whose effect is to be acknowledged.
+    pub(crate) async fn write(&self, command: &Cmd) -> Result<Value, StoreError> {
+        self.send(command, Kind::Write)
+            .await
+            .map_err(Failed::into_error)
+    }
+
+    async fn send(&self, command: &Cmd, kind: Kind) -> Result<Value, Failed> {
+        let Some((link, number, within)) = self.confirmed.as_ref().filter(|_| kind == Kind::Write)
+        else {
+            return self
+                .shared
+                .limited(self.timeout, &Request::One(command))
+                .await;
+        };
+        let mut both = Pipeline::with_capacity(2);
+        both.add_command(command.clone());
+        let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+        both.cmd("WAIT").arg(*number).arg(milliseconds);
+        let time = self.timeout + *within;
+        let answers = link.limited(time, &Request::Both(&both)).await?;
+        let Value::Array(answers) = answers else {
+            return Err(Failed::Store(bad_answer("a pipeline has one answer")));
+        };
+        let [answer, Value::Int(confirmed)] = <[Value; 2]>::try_from(answers)
+            .map_err(|_| Failed::Store(bad_answer("a pipeline has as many answers as commands")))?
+        else {
+            return Err(Failed::Store(bad_answer("`WAIT` gives a number")));
+        };
+        if usize::try_from(confirmed).is_ok_and(|confirmed| confirmed >= *number) {
+            return Ok(answer);
+        }
+        Err(Failed::Store(unavailable(Unconfirmed {
+            confirmed,
+            wanted: *number,
+            within: *within,
+        })))
+    }
+}
+
+/// Why a request failed.
+enum Failed {
+    Server(RedisError),
+    Store(StoreError),
+}
+
+impl Failed {
+    fn into_error(self) -> StoreError {
+        match self {
+            Self::Server(error) => translate(error),
+            Self::Store(error) => error,
+        }
+    }
+}
+
+enum Request<'c> {
+    One(&'c Cmd),
+    Both(&'c Pipeline),
+}
+
+impl Request<'_> {
+    async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
+        match self {
+            Self::One(command) => connection
+                .req_packed_command(command)
+                .await?
+                .extract_error(),
+            Self::Both(commands) => {
+                let answers = connection.req_packed_commands(commands, 0, commands.len());
+                Value::Array(answers.await?).extract_error()
+            }
+        }
+    }
+}
+
+impl Link {
+    async fn open(options: &RedisOptions) -> RedisResult<Self> {
+        let timeout = options.timeout;
+        let target = match &options.servers {
+            Servers::Single { address, db } => {
+                Target::Server(Client::open(info(options, address, *db)?)?)
+            }
+            Servers::Sentinel {
+                sentinels,
+                primary,
+                db,
+            } => {
+                let client = sentinel_client(options, sentinels, primary, *db)?;
+                Target::Primary(Box::new(Mutex::new(client)))
+            }
+            Servers::Cluster { nodes } => {
+                let nodes = nodes.iter().map(|node| info(options, node, 0));
+                let nodes = nodes.collect::<RedisResult<Vec<_>>>()?;
+                let client = ClusterClientBuilder::new(nodes)
+                    .tcp_settings(tcp())
+                    .connection_timeout(timeout)
+                    .response_timeout(timeout)
+                    .retries(4)
+                    .min_retry_wait(50)
+                    .max_retry_wait(400)
+                    .build()?;
+                return Ok(Self::Cluster(client.get_async_connection().await?));
+            }
+        };
+        Ok(Self::Node(Box::new(Node {
+            target,
+            current: Mutex::default(),
+            timeout,
+        })))
+    }
+
+    async fn limited(&self, within: Duration, request: &Request<'_>) -> Result<Value, Failed> {
+        if let Ok(answer) = tokio::time::timeout(within, self.query(request)).await {
+            return answer.map_err(Failed::Server);
+        }
+        if let Self::Node(node) = self {
+            // The server may be gone without having said so.
+            node.current.lock().await.take();
+        }
+        Err(Failed::Store(unavailable(TimedOut { within })))
+    }
+
+    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+        match self {
+            Self::Node(node) => node.query(request).await,
+            Self::Cluster(connection) => request.send(&mut connection.clone()).await,
+        }
+    }
+}
+
+impl Node {
+    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+        let mut attempt = 1;
+        loop {
+            match self.attempt(request).await {
+                Err(error) if attempt < ATTEMPTS && was_cut(&error) => attempt += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &Request<'_>) -> RedisResult<Value> {
+        let (number, mut connection) = self.connection().await?;
+        let answer = request.send(&mut connection).await;
+        if answer.as_ref().is_err_and(ends_connection) {
+            self.forget(number).await;
+        }
+        answer
+    }
+
+    async fn connection(&self) -> RedisResult<(u64, MultiplexedConnection)> {
+        let mut current = self.current.lock().await;
+        if let Some(current) = &*current {
+            return Ok(current.clone());
+        }
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.timeout))
+            .set_response_timeout(None);
+        let connection = match &self.target {
+            Target::Server(client) => {
+                client
+                    .get_multiplexed_async_connection_with_config(&config)
+                    .await?
+            }
+            Target::Primary(client) => {
+                client
+                    .lock()
+                    .await
+                    .get_async_connection_with_config(&config)
+                    .await?
+            }
+        };
+        let fresh = (random(), connection);
+        *current = Some(fresh.clone());
+        Ok(fresh)
+    }
+
+    async fn forget(&self, number: u64) {
+        let mut current = self.current.lock().await;
+        current.take_if(|(known, _)| *known == number);
+    }
+}
+
+/// A number that no other has.
+pub(crate) fn random() -> u64 {
+    // The system's source of random numbers does not fail once it has worked.
+    getrandom::u64().unwrap_or_default()
+}
+
+fn tcp() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
+}
+
+fn addr(options: &RedisOptions, Address { host, port }: &Address) -> ConnectionAddr {
+    if options.tls {
+        ConnectionAddr::TcpTls {
+            host: host.clone(),
+            port: *port,
+            insecure: false,
+            tls_params: None,
+        }
+    } else {
+        ConnectionAddr::Tcp(host.clone(), *port)
+    }
+}
+
+fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<ConnectionInfo> {
+    let mut settings = RedisConnectionInfo::default().set_db(db);
+    if let Some(username) = &options.username {
+        settings = settings.set_username(username);
+    }
+    if let Some(password) = &options.password {
+        settings = settings.set_password(password.reveal());
+    }
+    Ok(addr(options, address)
+        .into_connection_info()?
+        .set_tcp_settings(tcp())
+        .set_redis_settings(settings))
+}
+
+fn sentinel_client(
+    options: &RedisOptions,
+    sentinels: &[Address],
+    primary: &str,
+    db: i64,
+) -> RedisResult<SentinelClient> {
+    let sentinels = sentinels.iter().map(|address| addr(options, address));
+    let mut builder = SentinelClientBuilder::new(sentinels, primary, SentinelServerType::Master)?
+        .set_client_to_redis_tcp_settings(tcp())
+        .set_client_to_sentinel_tcp_settings(tcp())
+        .set_client_to_redis_db(db);
+    if options.tls {
+        builder = builder.set_client_to_redis_tls_mode(TlsMode::Secure);
+    }
+    if let Some(username) = &options.username {
+        builder = builder.set_client_to_redis_username(username);
+    }
+    if let Some(password) = &options.password {
+        builder = builder.set_client_to_redis_password(password.reveal());
+    }
+    if let Some(password) = &options.sentinel_password {
+        builder = builder.set_client_to_sentinel_password(password.reveal());
+    }
+    builder.build()
+}
+
+/// A connection that listens to messages.
+pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
+    match &options.servers {
+        Servers::Single { address, db } => {
+            Client::open(info(options, address, *db)?)?
+                .get_async_pubsub()
+                .await
+        }
+        Servers::Sentinel {
+            sentinels,
+            primary,
+            db,
+        } => {
+            let mut client = sentinel_client(options, sentinels, primary, *db)?;
+            client.async_get_client().await?.get_async_pubsub().await
+        }
+        // Every node of a cluster passes all messages on.
+        Servers::Cluster { nodes } => {
+            let mut failed = RedisError::from((ErrorKind::EmptySentinelList, "no node is named"));
+            for node in nodes {
+                match Client::open(info(options, node, 0)?)?
+                    .get_async_pubsub()
+                    .await
+                {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Headers, tombstones and leases as the server keeps them: see `lua/session.lua` and `lua/artifact.lua`.
+//!
+//! The first line is for the scripts, the second says the rest as JSON, of which unknown members are ignored; bytes
+//! that need not be JSON follow.
+
+use bytes::Bytes;
+use crossfeed_json::Document;
+use crossfeed_store::{
+    BlobName, Digest, Listed, ListedArtifact, ResultKind, ScopeTag, StoreError, StoredArtifact,
+    StoredResult, Tombstone,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope, TraceContext};
+use serde::{Deserialize, Serialize};
+
+/// The format that this version writes, and the latest that it reads.
+pub(crate) const FORMAT: i64 = 1;
+
+/// Why a value of the server cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    Newer(i64),
+    Damaged,
+}
+
+impl Unreadable {
+    /// The error for a value whose damage is this.
+    pub(crate) fn into_error(self, damage: crossfeed_store::Damage) -> StoreError {
+        match self {
+            Self::Newer(found) => StoreError::Newer {
+                found,
+                known: FORMAT,
+            },
+            Self::Damaged => StoreError::Damaged {
+                damage,
+                source: None,
+            },
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, Unreadable>;
+
+/// Where the data of a record lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Under a key of the server.
+    Key,
+    /// In the store of blobs.
+    Blob,
+}
+
+impl Place {
+    pub(crate) fn letter(self) -> &'static str {
+        match self {
+            Self::Key => "k",
+            Self::Blob => "o",
+        }
+    }
+
+    pub(crate) fn parse(letter: &str) -> Option<Self> {
+        match letter {
+            "k" => Some(Self::Key),
+            "o" => Some(Self::Blob),
+            _ => None,
+        }
+    }
+}
+
+/// What is said of a call beside what scripts need.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Facts {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traceparent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracestate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<(String, String)>,
+    /// Whether the call of an artifact may be made again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    repeatable: bool,
+}
+
+impl Facts {
+    /// As JSON in one line, and `rest` in the next.
+    fn lines(&self, rest: Option<&[u8]>) -> Vec<u8> {
+        // Texts and pairs of texts can always be written.
+        let mut lines = serde_json::to_vec(self).unwrap_or_default();
+        if let Some(rest) = rest {
+            lines.push(b'\n');
+            lines.extend_from_slice(rest);
+        }
+        lines
+    }
+
+    fn trace(&self) -> Option<TraceContext> {
+        let parent = self.traceparent.as_deref()?;
+        TraceContext::parse(parent, self.tracestate.as_deref()).ok()
+    }
+
+    fn with_trace(self, trace: Option<&TraceContext>) -> Self {
+        Self {
+            traceparent: trace.map(TraceContext::traceparent),
+            tracestate: trace.and_then(|trace| trace.tracestate().map(str::to_owned)),
+            ..self
+        }
+    }
+}
+
+/// A value, taken apart.
+struct Parts<'v> {
+    words: Vec<&'v str>,
+    facts: Facts,
+    rest: Option<&'v [u8]>,
+}
+
+fn split(value: &[u8]) -> Result<Parts<'_>> {
+    let (line, tail) = split_line(value);
+    let line = str::from_utf8(line).map_err(|_| Unreadable::Damaged)?;
+    let words: Vec<&str> = line.split(' ').collect();
+    let format = words.first().and_then(|word| word.parse().ok());
+    let format: i64 = format.ok_or(Unreadable::Damaged)?;
+    if format > FORMAT {
+        return Err(Unreadable::Newer(format));
+    }
+    let (facts, rest) = split_line(tail.ok_or(Unreadable::Damaged)?);
+    let facts = serde_json::from_slice(facts).map_err(|_| Unreadable::Damaged)?;
+    Ok(Parts { words, facts, rest })
+}
+
+fn split_line(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match bytes.iter().position(|byte| *byte == b'\n') {
+        Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+        None => (bytes, None),
+    }
+}
+
+impl Parts<'_> {
+    fn word<T>(&self, at: usize, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
+        let word = self.words.get(at).copied();
+        word.and_then(parse).ok_or(Unreadable::Damaged)
+    }
+
+    fn tombstone(self, repeatable: bool) -> Tombstone {
+        Tombstone::new(self.facts.tool.map(Into::into), self.rest).with_repeatable(repeatable)
+    }
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> Option<T> {
+    word.parse().ok()
+}
+
+/// A token as its 16 digits.
+pub(crate) fn token_text(token: u64) -> String {
+    format!("{token:016x}")
+}
+
+pub(crate) fn parse_token(word: &str) -> Option<u64> {
+    u64::from_str_radix(word, 16).ok()
+}
+
+/// The token of any record, whatever its format.
+pub(crate) fn token_of(value: &[u8]) -> Option<u64> {
+    let mut words = value.splitn(3, |byte| *byte == b' ');
+    let token = words.nth(1).filter(|word| word.len() == 16)?;
+    parse_token(str::from_utf8(token).ok()?)
+}
+
+fn kind_letter(kind: ResultKind) -> char {
+    match kind {
+        ResultKind::Undeclared => 'u',
+        ResultKind::Json => 'j',
+        ResultKind::Mcp => 'm',
+        ResultKind::Text => 't',
+        ResultKind::Bytes => 'b',
+    }
+}
+
+/// What makes a result the same record as another.
+pub(crate) fn result_identity(result: &StoredResult, digest: &Digest) -> String {
+    let kind = kind_letter(result.kind());
+    let failed = u8::from(result.failed());
+    format!("{kind}{failed}{}", digest.to_hex())
+}
+
+/// What makes an artifact the same record as another of its name.
+pub(crate) fn artifact_identity(artifact: &StoredArtifact, digest: &Digest) -> String {
+    let blocked = u8::from(artifact.retrieval_blocked());
+    let summary = artifact.summary().map(|summary| &summary.raw()[..]);
+    let summary = Digest::of_parts([summary]);
+    format!("a{blocked}{}.{}", digest.to_hex(), summary.to_hex())
+}
+
+/// The digest of a record's data, from what makes it the same.
+pub(crate) fn digest_of(identity: &str) -> Option<Digest> {
+    Digest::from_hex(identity.get(2..2 + 2 * Digest::BYTES)?).ok()
+}
+
+/// The blob of a record.
+pub(crate) fn blob_name(
+    tenant: ScopeTag,
+    session: ScopeTag,
+    identity: &str,
+    token: u64,
+) -> Option<BlobName> {
+    Some(BlobName::from_parts(
+        tenant,
+        session,
+        digest_of(identity)?,
+        token,
+    ))
+}
+
+/// The results among which one of a server goes first or last, in a word.
+pub(crate) fn class(result: &StoredResult) -> String {
+    if result.repeatable() {
+        return "r".to_owned();
+    }
+    match result.server() {
+        None => "s-".to_owned(),
+        Some(server) => format!("s{}", &Digest::of(server.as_bytes()).to_hex()[..16]),
+    }
+}
+
+/// What of a result's header the scripts do not make.
+pub(crate) fn result_tail(result: &StoredResult) -> Vec<u8> {
+    let facts = Facts {
+        tool: result.tool().map(Into::into),
+        server: result.server().map(|server| server.to_string()),
+        media_type: result.media_type().map(Into::into),
+        ..Facts::default()
+    };
+    let arguments = result.arguments().map(|arguments| &arguments[..]);
+    facts.with_trace(result.trace()).lines(arguments)
+}
+
+/// What of an artifact's header the scripts do not make.
+pub(crate) fn artifact_tail(artifact: &StoredArtifact) -> Vec<u8> {
+    let facts = Facts {
+        tool: artifact.tool().map(Into::into),
+        base: artifact.base().map(Into::into),
+        details: artifact.details().to_vec(),
+        repeatable: artifact.repeatable(),
+        ..Facts::default()
+    };
+    let summary = artifact.summary().map(|summary| &summary.raw()[..]);
+    facts.with_trace(artifact.trace()).lines(summary)
+}
+
+/// A lease but for what the scripts make of it.
+pub(crate) fn lease_tail(about: &Tombstone) -> Vec<u8> {
+    let facts = Facts {
+        tool: about.tool().map(Into::into),
+        ..Facts::default()
+    };
+    let mut tail = vec![b'0' + u8::from(about.repeatable()), b'\n'];
+    tail.extend(facts.lines(about.arguments().map(|arguments| &arguments[..])));
+    tail
+}
+
+/// How to repeat a call in flight.
+pub(crate) fn parse_lease(value: &[u8]) -> Result<Tombstone> {
+    let parts = split(value)?;
+    let repeatable = parts.word(4, |word| Some(word == "1"))?;
+    Ok(parts.tombstone(repeatable))
+}
+
+/// Why a result has gone: whether it was evicted, else it has expired; and how to repeat its call.
+pub(crate) fn parse_tombstone(value: &[u8]) -> Result<(bool, Tombstone)> {
+    let parts = split(value)?;
+    let evicted = parts.word(1, |word| match word {
+        "e" => Some(true),
+        "x" => Some(false),
+        _ => None,
+    })?;
+    let repeatable = parts.word(2, |word| Some(word == "1"))?;
+    Ok((evicted, parts.tombstone(repeatable)))
+}
+
+/// How to repeat the call of an artifact that has expired.
+pub(crate) fn parse_artifact_tombstone(value: &[u8]) -> Result<Tombstone> {
+    let parts = split(value)?;
+    let repeatable = parts.facts.repeatable;
+    Ok(Tombstone::new(parts.facts.tool.map(Into::into), None).with_repeatable(repeatable))
+}
+
+/// A result's header.
+pub(crate) struct ResultHeader {
+    pub(crate) token: u64,
+    pub(crate) place: Place,
+    pub(crate) length: usize,
+    pub(crate) digest: Digest,
+    kind: ResultKind,
+    failed: bool,
+    repeatable: bool,
+    facts: Facts,
+    arguments: Option<Bytes>,
+}
+
+impl ResultHeader {
+    pub(crate) fn parse(value: &[u8]) -> Result<Self> {
+        let parts = split(value)?;
+        let identity = parts.word(5, |word| Some(word.to_owned()))?;
+        let kind = match identity.chars().next() {
+            Some('u') => ResultKind::Undeclared,
+            Some('j') => ResultKind::Json,
+            Some('m') => ResultKind::Mcp,
+            Some('t') => ResultKind::Text,
+            Some('b') => ResultKind::Bytes,
+            _ => return Err(Unreadable::Damaged),
+        };
+        Ok(Self {
+            token: parts.word(1, parse_token)?,
+            place: parts.word(6, Place::parse)?,
+            length: parts.word(7, number)?,
+            digest: digest_of(&identity).ok_or(Unreadable::Damaged)?,
+            kind,
+            failed: identity.as_bytes().get(1) == Some(&b'1'),
+            repeatable: parts.word(4, |word| Some(word == "r"))?,
+            arguments: parts.rest.map(Bytes::copy_from_slice),
+            facts: parts.facts,
+        })
+    }
+
+    pub(crate) fn blob_name(&self, scope: &Scope) -> BlobName {
+        BlobName::new(scope, self.digest, self.token)
+    }
+
+    /// The result, with its data.
+    pub(crate) fn result(self, data: Bytes) -> Result<StoredResult> {
+        if data.len() != self.length {
+            return Err(Unreadable::Damaged);
+        }
+        let mut result = StoredResult::new(Document::new(data), self.kind)
+            .with_failed(self.failed)
+            .with_repeatable(self.repeatable);
+        if let Some(trace) = self.facts.trace() {
+            result = result.with_trace(trace);
+        }
+        if let Some(media_type) = self.facts.media_type {
+            result = result.with_media_type(media_type);
+        }
+        let [tool, server] = [self.facts.tool, self.facts.server].map(|text| text.map(Into::into));
+        Ok(result.with_unsaid(tool, server, self.arguments))
+    }
+
+    /// The line of a list.
+    pub(crate) fn line(self, call_id: CallId) -> Listed {
+        Listed::new(call_id, self.kind, self.length)
+            .with_tool(self.facts.tool.map(Into::into))
+            .with_failed(self.failed)
+    }
+}
+
+/// An artifact's header.
+pub(crate) struct ArtifactHeader {
+    pub(crate) token: u64,
+    pub(crate) place: Place,
+    pub(crate) digest: Digest,
+    /// When it was recorded; no two of a session have the same.
+    pub(crate) born: u64,
+    length: usize,
+    blocked: bool,
+    facts: Facts,
+    summary: Option<Bytes>,
+}
+
+impl ArtifactHeader {
+    pub(crate) fn parse(value: &[u8]) -> Result<Self> {
+        let parts = split(value)?;
+        let identity = parts.word(5, |word| Some(word.to_owned()))?;
+        Ok(Self {
+            token: parts.word(1, parse_token)?,
+            place: parts.word(6, Place::parse)?,
+            length: parts.word(7, number)?,
+            digest: digest_of(&identity).ok_or(Unreadable::Damaged)?,
+            born: parts.word(3, number)?,
+            blocked: identity.as_bytes().get(1) == Some(&b'1'),
+            summary: parts.rest.map(Bytes::copy_from_slice),
+            facts: parts.facts,
+        })
+    }
+
+    pub(crate) fn blob_name(&self, scope: &Scope) -> BlobName {
+        BlobName::new(scope, self.digest, self.token)
+    }
+
+    /// The artifact, with its data.
+    pub(crate) fn artifact(
+        self,
+        id: ArtifactId,
+        call: CallId,
+        data: Bytes,
+    ) -> Result<StoredArtifact> {
+        if data.len() != self.length {
+            return Err(Unreadable::Damaged);
+        }
+        let mut artifact = StoredArtifact::new(id, call, Document::new(data))
+            .with_retrieval_blocked(self.blocked)
+            .with_repeatable(self.facts.repeatable);
+        if let Some(trace) = self.facts.trace() {
+            artifact = artifact.with_trace(trace);
+        }
+        if let Some(summary) = self.summary {
+            artifact = artifact.with_summary(Document::new(summary));
+        }
+        if let Some(tool) = self.facts.tool {
+            artifact = artifact.with_tool(tool);
+        }
+        if let Some(base) = self.facts.base {
+            artifact = artifact.with_base(base);
+        }
+        for (name, selector) in self.facts.details {
+            artifact = artifact.with_detail(name, selector);
+        }
+        Ok(artifact)
+    }
+
+    /// The line of a list.
+    pub(crate) fn line(self, id: ArtifactId, call: CallId, is_whole: bool) -> ListedArtifact {
+        ListedArtifact::new(id, call, self.length)
+            .with_tool(self.facts.tool.map(Into::into))
+            .with_retrieval_blocked(self.blocked)
+            .with_summary(self.summary)
+            .with_damaged(!is_whole)
+    }
+}

@@ -1,0 +1,29 @@
+-- 6 call, 7 token at hand, 8 `1` if the asking process uses it, 9 owner, 10 nonce, 11 how long, 12 how to repeat it
+local id = ARGV[6]
+local head = call('HGET', H, id)
+if head then
+  local r = read(head)
+  if has_expired(id) and not (r.token == ARGV[7] and ARGV[8] == '1') then
+    lose(id, head, 'x')
+  elseif not is_whole(r) then
+    lose(id, head, 'e')
+  else
+    return { 'R', left }
+  end
+end
+local flight = lease(id)
+if flight then
+  -- The same nonce: the same request again, whose answer was lost.
+  return { flight.nonce == ARGV[10] and 'N' or 'I', left }
+end
+local number = call('HLEN', F)
+if number > 0 and number % 64 == 0 then
+  for _, other in ipairs(call('HKEYS', F)) do
+    if not lease(other) then
+      call('HDEL', F, other)
+    end
+  end
+end
+call('HSET', F, id, table.concat({ '1', ARGV[9], ARGV[10], exact(now + ARGV[11]), ARGV[12] }, ' '))
+call('PEXPIRE', F, math.ceil(ARGV[11] / 500))
+return { 'N', left }

@@ -1,0 +1,16 @@
+-- 6.. pins
+read_pins(6)
+mend()
+tidy()
+local lines = {}
+local ids = call('ZRANGE', U, 0, -1)
+for i = 1, #ids do
+  local head = call('HGET', H, ids[i])
+  if head then
+    local line = string.find(head, '\n', 1, true)
+    local json = string.find(head, '\n', line + 1, true)
+    lines[#lines + 1] = ids[i]
+    lines[#lines + 1] = json and string.sub(head, 1, json - 1) or head
+  end
+end
+return { 'K', left, lines }

@@ -1,0 +1,131 @@
+-- 6 call, 7 token, 8 bytes, 9 class, 10 identity, 11 place, 12 length, 13 tail, 14 bytes and 15 results of a session,
+-- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 data, 18.. pins
+local id, token, bytes, class, place = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[11]
+local max_bytes, max_results = tonumber(ARGV[14]), tonumber(ARGV[15])
+local body = base .. 'b:' .. token
+local staged = ARGV[16] == 's'
+read_pins(18)
+
+local function refuse(why)
+  if staged then
+    call('UNLINK', body)
+  end
+  return { why, left }
+end
+
+mend()
+tidy()
+local head = call('HGET', H, id)
+if head then
+  local r = read(head)
+  if r.token == token then
+    -- The same request again, whose answer was lost.
+    return { 'N', left }
+  end
+  if r.identity ~= ARGV[10] then
+    return refuse('D')
+  end
+  if is_whole(r) then
+    touch(id, r)
+    return refuse('U')
+  end
+  lose(id, head, 'e')
+end
+if staged and call('EXISTS', body) == 0 then
+  return refuse('A')
+end
+
+-- What must go is found first, so that nothing goes in vain.
+local sums, held, count = {}, 0, call('HLEN', H)
+if count > 0 then
+  held = tonumber(call('HGET', M, 'b') or 0)
+end
+local victims = {}
+if held + bytes > max_bytes or count + 1 > max_results then
+  local all = call('HGETALL', M)
+  for i = 1, #all, 2 do
+    sums[all[i]] = tonumber(all[i + 1])
+  end
+  local entries, done = {}, false
+  -- The results, the least recently used first.
+  local function entry(i)
+    if i > #entries and not done then
+      local ids = call('ZRANGE', U, #entries, #entries + 63)
+      done = #ids == 0
+      local heads = not done and call('HMGET', H, unpack(ids)) or {}
+      for j, name in ipairs(ids) do
+        local r = heads[j] and read(heads[j])
+        if r then
+          r.id, r.head = name, heads[j]
+          r.taken = pins[name] == r.token
+        end
+        entries[#entries + 1] = r or { taken = true }
+      end
+    end
+    return entries[i]
+  end
+  local first = 1
+  while held + bytes > max_bytes or count + 1 > max_results do
+    local heavy
+    for name, sum in pairs(sums) do
+      if string.sub(name, 1, 1) == 's' and sum > held - sum then
+        heavy = name
+      end
+    end
+    local is_plain = not heavy and (sums['r'] or 0) == 0
+    local pick, last, i = nil, nil, first
+    local r = entry(i)
+    while r and not pick do
+      if not r.taken then
+        if is_plain or r.class == 'r' or r.class == heavy then
+          pick = r
+        end
+        last = last or r
+      elseif i == first then
+        first = first + 1
+      end
+      i = i + 1
+      r = entry(i)
+    end
+    pick = pick or last
+    if not pick then
+      return refuse(held + bytes > max_bytes and 'B' or 'C')
+    end
+    pick.taken = true
+    held = held - pick.bytes
+    count = count - 1
+    sums[pick.class] = sums[pick.class] and sums[pick.class] - pick.bytes
+    victims[#victims + 1] = pick
+  end
+end
+for _, r in ipairs(victims) do
+  lose(r.id, r.head, 'e')
+end
+
+local life = math.min(tonumber(ARGV[2]), max_age)
+local milliseconds = math.ceil(life / 1000) + 1000
+if ARGV[16] == 'i' then
+  call('SET', body, ARGV[17], 'PX', milliseconds)
+elseif staged then
+  call('PEXPIRE', body, milliseconds)
+end
+forget_tombstone(id)
+local is_first = call('EXISTS', M) == 0
+call('HSET', H, id, table.concat({
+  '1', token, ARGV[8], exact(now), class, ARGV[10], place, ARGV[12],
+}, ' ') .. '\n' .. ARGV[13])
+call('ZADD', U, next_in(U), id)
+call('ZADD', X, now + life, id)
+call('HINCRBY', M, 'b', bytes)
+call('HINCRBY', M, class, bytes)
+-- Beyond the longest life of a result and of its tombstone.
+local keep = math.ceil(max_age / 400)
+if is_first or call('PTTL', M) < keep * 0.9 then
+  for _, key in ipairs({ H, U, X, M }) do
+    call('PEXPIRE', key, keep)
+  end
+end
+if call('HDEL', F, id) == 1 then
+  wake()
+end
+return { 'N', left }

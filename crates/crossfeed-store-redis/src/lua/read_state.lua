@@ -1,0 +1,12 @@
+-- 1 time or nothing. A record is `FORMAT VERSION UNTIL\nVALUE`.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+local record = redis.call('GET', KEYS[1])
+if not record then
+  return false
+end
+local until_ = string.match(record, '^%d+ %x+ (%d+)')
+return tonumber(until_) > now and record

@@ -1,0 +1,251 @@
+//! Results: recording and finding them.
+
+use crate::{
+    answer::Answer,
+    connection::{Kind, random},
+    header::{
+        Place, ResultHeader, Unreadable, class, parse_lease, parse_tombstone, result_identity,
+        result_tail, token_text,
+    },
+    script::Operation,
+    store::{RedisStore, Way, microseconds},
+};
+use bytes::Bytes;
+use crossfeed_store::{
+    Budget, Damage, Listed, Lookup, Missing, Recorded, StoreError, StoredResult,
+};
+use crossfeed_wire::{CallId, Scope};
+use std::sync::Arc;
+
+impl RedisStore {
+    /// The arguments with which every script on results begins.
+    pub(crate) fn common(&self) -> [String; 5] {
+        let limits = self.limits();
+        [
+            self.now(),
+            microseconds(limits.time_to_live).to_string(),
+            microseconds(limits.max_age).to_string(),
+            limits.session_tombstones.to_string(),
+            limits.tombstone_bytes.to_string(),
+        ]
+    }
+
+    /// Results of a session that this process uses: each call and its token.
+    fn pins(&self, scope: &Scope) -> Vec<String> {
+        let held = self.results.held(scope).into_iter();
+        held.flat_map(|(call, token)| [call.as_str().to_owned(), token_text(token)])
+            .collect()
+    }
+
+    /// The token of what is at hand of a result, and whether this process uses it.
+    pub(crate) fn at_hand(&self, scope: &Scope, call: &CallId) -> [String; 2] {
+        let Some(version) = self.results.version(scope, call) else {
+            return [String::new(), "0".to_owned()];
+        };
+        let held = self.results.is_held(scope, call);
+        [token_text(version), u8::from(held).to_string()]
+    }
+
+    pub(crate) async fn put_result(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let limits = self.limits();
+        let data = result.document().raw().clone();
+        let bytes = data.len() + result.arguments().map_or(0, Bytes::len);
+        if bytes > limits.session_bytes {
+            return Err(StoreError::TooLarge {
+                bytes,
+                limit: limits.session_bytes,
+            });
+        }
+        let token = random();
+        let prepared = self.prepare(scope, &data, token, "b").await?;
+        let common = self.common();
+        let facts = [
+            token_text(token),
+            bytes.to_string(),
+            class(&result),
+            result_identity(&result, &prepared.digest),
+            prepared.way.place().letter().to_owned(),
+            data.len().to_string(),
+        ];
+        let tail = result_tail(&result);
+        let room = [limits.session_bytes, limits.session_results].map(|limit| limit.to_string());
+        let pins = self.pins(scope);
+        let mut arguments = texts(&common);
+        arguments.push(call.as_str().as_bytes());
+        arguments.extend(texts(&facts));
+        arguments.push(&tail);
+        arguments.extend(texts(&room));
+        arguments.push(prepared.way.letter());
+        arguments.push(prepared.way.inline(&data));
+        arguments.extend(texts(&pins));
+        let answer = self
+            .on_session(Operation::Put, Kind::Write, scope, &arguments)
+            .await;
+        let status = match answer {
+            Ok(answer) => answer.status,
+            // Whether it was recorded is not known; a blob that no record names goes with a sweep.
+            Err(error) => return Err(error),
+        };
+        if status == b'N' {
+            let result = Arc::new(result);
+            self.results.put(scope, call, token, result);
+            return Ok(Recorded::New);
+        }
+        if let Way::Blob(name) = prepared.way {
+            self.remove_blobs(vec![name]);
+        }
+        let full = |budget, limit| {
+            Err(StoreError::Full {
+                bytes,
+                budget,
+                limit,
+            })
+        };
+        match status {
+            b'U' => Ok(Recorded::Unchanged),
+            b'D' => Err(StoreError::Duplicate {
+                call_id: call.clone(),
+            }),
+            b'B' => full(Budget::SessionBytes, limits.session_bytes),
+            b'C' => full(Budget::SessionResults, limits.session_results),
+            _ => Err(gone(status)),
+        }
+    }
+
+    pub(crate) async fn get_result(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+    ) -> Result<Lookup, StoreError> {
+        let common = self.common();
+        // Two turns where what was at hand has just been forgotten, or a blob has gone with its record.
+        for turn in 0..3 {
+            let at_hand = if turn == 0 {
+                self.at_hand(scope, call)
+            } else {
+                [String::new(), "0".to_owned()]
+            };
+            let mut arguments = texts(&common);
+            arguments.push(call.as_str().as_bytes());
+            arguments.extend(texts(&at_hand));
+            let answer = self
+                .on_session(Operation::Get, Kind::Read, scope, &arguments)
+                .await?;
+            if let Some(lookup) = self.read_result(scope, call, &at_hand[0], answer).await? {
+                return Ok(lookup);
+            }
+        }
+        Err(damaged(call))
+    }
+
+    /// What an answer says of a result; nothing if it is to be asked again.
+    async fn read_result(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        at_hand: &str,
+        mut answer: Answer,
+    ) -> Result<Option<Lookup>, StoreError> {
+        let unreadable = |error: Unreadable| {
+            error.into_error(Damage::Result {
+                call_id: call.clone(),
+            })
+        };
+        let missing = match answer.status {
+            b'S' => {
+                let version = crate::header::parse_token(at_hand).unwrap_or_default();
+                let found = self.results.get(scope, call, version);
+                self.metrics.hit();
+                return Ok(found.map(Lookup::Found));
+            }
+            b'F' => {
+                let header = ResultHeader::parse(&answer.bytes()?).map_err(unreadable)?;
+                let token = header.token;
+                self.metrics.miss();
+                let data = match header.place {
+                    Place::Key => Bytes::from(answer.bytes()?),
+                    Place::Blob => match self.blob(scope, &header.blob_name(scope)).await {
+                        Ok(Some(data)) => data,
+                        Ok(None) => return Ok(None),
+                        Err(StoreError::DamagedBlob) => return Err(damaged(call)),
+                        Err(error) => return Err(error),
+                    },
+                };
+                let result = Arc::new(header.result(data).map_err(unreadable)?);
+                return Ok(Some(Lookup::Found(
+                    self.results.put(scope, call, token, result),
+                )));
+            }
+            b'L' => Missing::InFlight(parse_lease(&answer.bytes()?).map_err(unreadable)?),
+            b'T' => match parse_tombstone(&answer.bytes()?).map_err(unreadable)? {
+                (true, tombstone) => Missing::Evicted(tombstone),
+                (false, tombstone) => Missing::Expired(tombstone),
+            },
+            b'-' => Missing::Unknown,
+            _ => return Err(answer.unexpected()),
+        };
+        self.results.remove(scope, call);
+        Ok(Some(Lookup::Missing(missing)))
+    }
+
+    pub(crate) async fn lines_of_results(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        let (common, pins) = (self.common(), self.pins(scope));
+        let mut arguments = texts(&common);
+        arguments.extend(texts(&pins));
+        let mut answer = self
+            .on_session(Operation::List, Kind::Read, scope, &arguments)
+            .await?;
+        let mut lines = Vec::new();
+        for pair in answer.list()?.chunks_exact(2) {
+            let call = str::from_utf8(&pair[0])
+                .ok()
+                .and_then(|id| CallId::parse(id).ok());
+            let call = call.ok_or_else(|| answer.unexpected())?;
+            match ResultHeader::parse(&pair[1]) {
+                Ok(header) => lines.push(header.line(call)),
+                Err(error) => {
+                    return Err(error.into_error(Damage::Result { call_id: call }));
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    pub(crate) async fn remove_all(&self, scope: &Scope) -> Result<(), StoreError> {
+        let common = self.common();
+        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common))
+            .await?;
+        self.results.remove_session(scope);
+        self.artifacts.remove_session(scope);
+        Ok(())
+    }
+}
+
+/// Texts as arguments of a script.
+pub(crate) fn texts(texts: &[String]) -> Vec<&[u8]> {
+    texts.iter().map(String::as_bytes).collect()
+}
+
+fn damaged(call: &CallId) -> StoreError {
+    StoreError::Damaged {
+        damage: Damage::Result {
+            call_id: call.clone(),
+        },
+        source: None,
+    }
+}
+
+/// The error where what was sent before has gone, or where an answer is not known.
+pub(crate) fn gone(status: u8) -> StoreError {
+    if status == b'A' {
+        return crate::fault::unavailable(crate::fault::BadAnswer {
+            what: "data that was sent before its record has gone",
+        });
+    }
+    crate::fault::bad_answer("its first letter is not known")
+}

@@ -1,0 +1,78 @@
+//! The scripts that run on the server, one for each operation.
+
+use redis::Script;
+use std::sync::LazyLock;
+
+/// An operation that is one script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Put,
+    Get,
+    List,
+    Remove,
+    PutArtifact,
+    GetArtifact,
+    ListArtifacts,
+    Acquire,
+    Renew,
+    Release,
+    Flights,
+    ReadState,
+    WriteState,
+}
+
+/// A script and its digest, by which a server knows it.
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) digest: String,
+}
+
+impl Source {
+    fn new(parts: &[&str]) -> Self {
+        let text = parts.concat();
+        let digest = Script::new(&text).get_hash().to_owned();
+        Self { text, digest }
+    }
+}
+
+macro_rules! on_results {
+    ($name:literal) => {
+        Source::new(&[
+            include_str!("lua/session.lua"),
+            include_str!(concat!("lua/", $name, ".lua")),
+        ])
+    };
+}
+
+macro_rules! on_artifacts {
+    ($name:literal) => {
+        Source::new(&[
+            include_str!("lua/artifact.lua"),
+            include_str!(concat!("lua/", $name, ".lua")),
+        ])
+    };
+}
+
+static SOURCES: LazyLock<[Source; 13]> = LazyLock::new(|| {
+    [
+        on_results!("put"),
+        on_results!("get"),
+        on_results!("list"),
+        on_results!("remove"),
+        on_artifacts!("put_artifact"),
+        on_artifacts!("get_artifact"),
+        on_artifacts!("list_artifacts"),
+        on_results!("acquire"),
+        on_results!("renew"),
+        on_results!("release"),
+        on_results!("flights"),
+        Source::new(&[include_str!("lua/read_state.lua")]),
+        Source::new(&[include_str!("lua/write_state.lua")]),
+    ]
+});
+
+impl Operation {
+    pub(crate) fn source(self) -> &'static Source {
+        &SOURCES[self as usize]
+    }
+}

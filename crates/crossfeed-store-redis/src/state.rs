@@ -1,0 +1,122 @@
+//! Small records of the host.
+
+use crate::{
+    connection::{Kind, random},
+    fault::bad_answer,
+    header::{parse_token, token_text},
+    metrics::Measured,
+    script::Operation,
+    store::{RedisStore, microseconds},
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use crossfeed_store::{Expected, StateRecord, StateStore, StoreError};
+use redis::{Cmd, Value};
+use std::time::Duration;
+
+const MAX_KEY: usize = 512;
+const MAX_VALUE: usize = 1 << 20;
+
+impl RedisStore {
+    fn state_key(&self, key: &str) -> String {
+        format!("{}:s:{key}", self.options.prefix)
+    }
+
+    async fn read_record(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
+        let (now, key) = (self.now(), self.state_key(key));
+        let arguments = [now.as_bytes()];
+        let read = self
+            .connection
+            .run(Operation::ReadState, Kind::Read, &key, &arguments);
+        let record = match read.await? {
+            Value::Nil => return Ok(None),
+            Value::BulkString(record) => Bytes::from(record),
+            _ => return Err(bad_answer("a record of state is a text")),
+        };
+        let unreadable = || bad_answer("a record of state has no first line");
+        let end = record
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(unreadable)?;
+        let line = str::from_utf8(&record[..end]).map_err(|_| unreadable())?;
+        let mut words = line.split(' ');
+        let format: i64 = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(unreadable)?;
+        if format > crate::header::FORMAT {
+            return Err(StoreError::Newer {
+                found: format,
+                known: crate::header::FORMAT,
+            });
+        }
+        let version = words.next().and_then(parse_token).ok_or_else(unreadable)?;
+        Ok(Some(StateRecord::new(record.slice(end + 1..), version)))
+    }
+
+    async fn write_record(
+        &self,
+        key: &str,
+        value: Bytes,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError> {
+        for (bytes, limit) in [(key.len(), MAX_KEY), (value.len(), MAX_VALUE)] {
+            if bytes > limit {
+                return Err(StoreError::TooLarge { bytes, limit });
+            }
+        }
+        let version = random();
+        let arguments = [
+            self.now(),
+            token_text(version),
+            match expected {
+                Expected::Any => "*".to_owned(),
+                Expected::Absent => "-".to_owned(),
+                Expected::Version(version) => token_text(version),
+            },
+            microseconds(time).to_string(),
+        ];
+        let mut arguments = crate::results::texts(&arguments);
+        arguments.push(&value);
+        let key = self.state_key(key);
+        let write = self
+            .connection
+            .run(Operation::WriteState, Kind::Write, &key, &arguments);
+        match write.await? {
+            Value::Int(written) => Ok((written == 1).then_some(version)),
+            _ => Err(bad_answer("a write of state gives a number")),
+        }
+    }
+
+    async fn remove_record(&self, key: &str) -> Result<(), StoreError> {
+        let mut command = Cmd::new();
+        command.arg("DEL").arg(self.state_key(key));
+        self.connection.write(&command).await.map(drop)
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl StateStore for RedisStore {
+    async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
+        let read = self.read_record(key);
+        self.metrics.time(Measured::State, read).await
+    }
+
+    async fn write(
+        &self,
+        key: &str,
+        value: Bytes,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError> {
+        let write = self.write_record(key, value, expected, time);
+        self.metrics.time(Measured::State, write).await
+    }
+
+    async fn remove(&self, key: &str) -> Result<(), StoreError> {
+        let remove = self.remove_record(key);
+        self.metrics.time(Measured::State, remove).await
+    }
+}

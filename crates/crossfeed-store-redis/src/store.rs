@@ -1,0 +1,344 @@
+//! The store, and what its parts share.
+
+use crate::{
+    answer::{Answer, Reason},
+    connection::{Connection, Kind},
+    metrics::{Measured, Metrics, RedisMetrics},
+    options::RedisOptions,
+    script::Operation,
+    watch::Watch,
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use crossfeed_store::{
+    ArtifactLookup, BlobStore, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryLimits,
+    ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoredArtifact,
+    StoredResult, Usage,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use futures_util::future::join;
+use redis::Cmd;
+use std::{fmt, sync::Arc, time::Duration};
+
+/// Data beyond this many bytes goes to the server before the record that names it, while its digest is computed; below
+/// it travels with the record.
+const STAGED_BYTES: usize = 64 << 10;
+
+/// How long data may lie that no record names yet. A put takes at most a few time limits of a request.
+const STAGED_TIME: Duration = Duration::from_secs(60);
+
+/// Keeps results, artifacts, leases and state records in Redis or Valkey.
+///
+/// Any number of processes may use one server, cluster, or group of servers that sentinels watch. What one has
+/// acknowledged, all others find. Whether something exists is always asked of the primary; its bytes and its index, once
+/// read, stay in this process's memory within [`cache_bytes`](RedisOptions::cache_bytes).
+///
+/// ```no_run
+/// use crossfeed_store::{Lookup, ResultKind, ResultStore, StoredResult};
+/// use crossfeed_json::Document;
+/// use crossfeed_store_redis::{RedisOptions, RedisStore};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = RedisStore::connect(RedisOptions::from_url("redis://localhost")?).await?;
+/// let scope = Scope::parse("acme", "support", "conversation-42")?;
+/// let call = CallId::parse("call_1")?;
+/// store.put(&scope, &call, StoredResult::new(Document::new("[1, 2]"), ResultKind::Json)).await?;
+/// assert!(matches!(store.get(&scope, &call).await?, Lookup::Found(_)));
+/// # Ok(())
+/// # }
+/// ```
+pub struct RedisStore {
+    pub(crate) options: RedisOptions,
+    pub(crate) connection: Connection,
+    pub(crate) watch: Watch,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) results: ReadCache<CallId, StoredResult>,
+    pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl RedisStore {
+    /// Connects to the servers. Time is theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when they cannot be reached or refuse the user.
+    pub async fn connect(options: RedisOptions) -> Result<Self, StoreError> {
+        Self::open(options, None).await
+    }
+
+    /// As [`Self::connect`], with results, artifacts, leases and records of state that expire by this clock. All
+    /// processes must go by the same.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::connect`].
+    pub async fn connect_with_clock(
+        options: RedisOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        Self::open(options, Some(clock)).await
+    }
+
+    async fn open(
+        options: RedisOptions,
+        clock: Option<Arc<dyn Clock>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: Connection::open(&options).await?,
+            watch: Watch::new(&options),
+            metrics: Arc::default(),
+            results: ReadCache::new(options.cache_bytes),
+            artifacts: ReadCache::new(options.cache_bytes),
+            options,
+            clock,
+        })
+    }
+
+    /// Counts and times since the store was opened.
+    pub fn metrics(&self) -> RedisMetrics {
+        self.metrics.snapshot()
+    }
+
+    pub(crate) fn limits(&self) -> &MemoryLimits {
+        &self.options.limits
+    }
+
+    /// The first argument of every script: the time, unless the server's counts.
+    pub(crate) fn now(&self) -> String {
+        let now = self.clock.as_ref().map(|clock| microseconds(clock.now()));
+        now.map(|now| now.to_string()).unwrap_or_default()
+    }
+
+    /// What the names of all keys of a session begin with.
+    pub(crate) fn session_key(&self, session: ScopeTag) -> String {
+        format!("{}:{{{session}}}:", self.options.prefix)
+    }
+
+    /// Runs a script on a session, and sees to what has left it.
+    pub(crate) async fn on_session(
+        &self,
+        operation: Operation,
+        kind: Kind,
+        scope: &Scope,
+        arguments: &[&[u8]],
+    ) -> Result<Answer, StoreError> {
+        let session = ScopeTag::of_session(scope);
+        let key = self.session_key(session);
+        let answer = self
+            .connection
+            .run(operation, kind, &key, arguments)
+            .await?;
+        let answer = Answer::read(answer)?;
+        self.see_off(ScopeTag::of_tenant(scope), session, &answer);
+        Ok(answer)
+    }
+
+    /// Counts what has left, and removes its blobs, as far as that can be done now; a sweep finds the rest.
+    pub(crate) fn see_off(&self, tenant: ScopeTag, session: ScopeTag, answer: &Answer) {
+        for departed in &answer.left {
+            match departed.reason {
+                Reason::Evicted => self.metrics.evicted(),
+                Reason::Expired => self.metrics.expired(),
+                Reason::Removed | Reason::Artifact => {}
+            }
+        }
+        let blobs = answer
+            .left
+            .iter()
+            .filter_map(|departed| departed.blob(tenant, session));
+        self.remove_blobs(blobs.collect());
+    }
+
+    /// Puts data under a key of its own, for a while, unless a record comes to name it.
+    pub(crate) async fn stage(&self, key: &str, data: &[u8]) -> Result<(), StoreError> {
+        let mut command = Cmd::with_capacity(5, data.len() + 128);
+        let milliseconds = u64::try_from(STAGED_TIME.as_millis()).unwrap_or(u64::MAX);
+        command
+            .arg("SET")
+            .arg(key)
+            .arg(data)
+            .arg("PX")
+            .arg(milliseconds);
+        self.connection.command(&command).await.map(drop)
+    }
+
+    /// The digest of data, and the data in the way in which it is to be recorded.
+    pub(crate) async fn prepare(
+        &self,
+        scope: &Scope,
+        data: &Bytes,
+        token: u64,
+        kind: &str,
+    ) -> Result<Prepared, StoreError> {
+        if let Some(blobs) = self.blobs_for(data) {
+            let digest = digest(data).await;
+            let name = crossfeed_store::BlobName::new(scope, digest, token);
+            blobs.put(scope, &name, data.clone()).await?;
+            return Ok(Prepared {
+                digest,
+                way: Way::Blob(name),
+            });
+        }
+        if data.len() <= STAGED_BYTES {
+            return Ok(Prepared {
+                digest: crossfeed_store::Digest::of(data),
+                way: Way::Inline,
+            });
+        }
+        let key = self.session_key(ScopeTag::of_session(scope));
+        let key = format!("{key}{kind}:{}", crate::header::token_text(token));
+        let (digest, staged) = join(digest(data), self.stage(&key, data)).await;
+        staged?;
+        Ok(Prepared {
+            digest,
+            way: Way::Staged,
+        })
+    }
+
+    fn blobs_for(&self, data: &Bytes) -> Option<&Arc<dyn BlobStore>> {
+        let blobs = self.options.blobs.as_ref();
+        blobs.filter(|_| data.len() > self.options.blob_bytes)
+    }
+}
+
+/// Data, on its way to be recorded.
+pub(crate) struct Prepared {
+    pub(crate) digest: crossfeed_store::Digest,
+    pub(crate) way: Way,
+}
+
+/// Where data is before it is recorded.
+pub(crate) enum Way {
+    /// It goes with the request.
+    Inline,
+    /// It lies under its key already.
+    Staged,
+    /// It is a blob.
+    Blob(crossfeed_store::BlobName),
+}
+
+impl Way {
+    pub(crate) fn place(&self) -> crate::header::Place {
+        match self {
+            Self::Inline | Self::Staged => crate::header::Place::Key,
+            Self::Blob(_) => crate::header::Place::Blob,
+        }
+    }
+
+    pub(crate) fn letter(&self) -> &'static [u8] {
+        match self {
+            Self::Inline => b"i",
+            Self::Staged => b"s",
+            Self::Blob(_) => b"o",
+        }
+    }
+
+    /// The data, if it goes with the request.
+    pub(crate) fn inline<'d>(&self, data: &'d Bytes) -> &'d [u8] {
+        match self {
+            Self::Inline => data,
+            Self::Staged | Self::Blob(_) => &[],
+        }
+    }
+}
+
+/// The digest of large data, computed where it keeps no other task waiting.
+async fn digest(data: &Bytes) -> crossfeed_store::Digest {
+    let copy = data.clone();
+    let computed = tokio::task::spawn_blocking(move || crossfeed_store::Digest::of(&copy));
+    // The runtime gives no answer only while it shuts down.
+    computed
+        .await
+        .unwrap_or_else(|_| crossfeed_store::Digest::of(data))
+}
+
+/// Microseconds, as scripts count them: at most some 35 years, so that sums stay exact.
+pub(crate) fn microseconds(time: Duration) -> u64 {
+    const MAX: u64 = 1 << 50;
+    u64::try_from(time.as_micros()).unwrap_or(MAX).min(MAX)
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ResultStore for RedisStore {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let put = self.put_result(scope, call, result);
+        self.metrics.time(Measured::Put, put).await
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        let get = self.get_result(scope, call);
+        self.metrics.time(Measured::Get, get).await
+    }
+
+    /// Does nothing: indexes are this process's memory, which the cache counts whenever it is asked.
+    async fn measure(&self, _scope: &Scope, _call: &CallId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        let put = self.record_artifact(scope, artifact);
+        self.metrics.time(Measured::PutArtifact, put).await
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<ArtifactLookup, StoreError> {
+        let get = self.find_artifact(scope, artifact, call);
+        self.metrics.time(Measured::GetArtifact, get).await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let list = self.lines_of_artifacts(scope);
+        self.metrics.time(Measured::List, list).await
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        let list = self.lines_of_results(scope);
+        self.metrics.time(Measured::List, list).await
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let remove = self.remove_all(scope);
+        self.metrics.time(Measured::Remove, remove).await
+    }
+
+    /// The servers know, whom this may not ask.
+    fn held(&self) -> Option<Usage> {
+        None
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        Some(self)
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        Some(self)
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        self.sweep_blobs().await
+    }
+}

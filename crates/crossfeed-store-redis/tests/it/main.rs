@@ -1,0 +1,8 @@
+//! The store against servers that the tests start on this machine. Without `redis-server` they are skipped aloud, unless
+//! `CROSSFEED_REQUIRE_REDIS=1` makes that a failure.
+
+mod conformance;
+mod failover;
+mod faults;
+mod proxy;
+mod server;
