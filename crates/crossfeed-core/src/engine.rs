@@ -5,7 +5,7 @@ use crate::{
     canonical::Views,
     context::ContextOptions,
     error::SelectError,
-    flight::Flights,
+    flight::{Flights, LeaseKeeper},
     paths::Outline,
     project::LearnedSchemas,
     resolve::FillLimits,
@@ -145,6 +145,8 @@ pub(crate) struct Inner {
     pub(crate) declared: DeclaredOutputs,
     pub(crate) accounts: Accounts,
     pub(crate) flights: Arc<Flights>,
+    /// Where the store has leases.
+    pub(crate) leases: Option<Arc<LeaseKeeper>>,
 }
 
 impl fmt::Debug for Engine {
@@ -165,14 +167,16 @@ impl Engine {
         if let Some(telemetry) = &options.telemetry {
             telemetry.watch(StoreWatch::new(&store));
         }
-        let store = Arc::new(TracedStore(store));
+        let store: Arc<dyn ResultStore> = Arc::new(TracedStore(store));
+        let flights = Arc::new(Flights::new());
         Self(Arc::new(Inner {
             selectors: Selectors::new(options.selector_cache_size),
             schemas: Schemas::new(options.schema_cache_size),
             learned: LearnedSchemas::new(options.learned_cache_size, options.learn.clone()),
             declared: DeclaredOutputs::new(options.learned_cache_size),
             accounts: Accounts::new(options.telemetry.clone()),
-            flights: Arc::new(Flights::new()),
+            leases: LeaseKeeper::new(&store, &flights, options.telemetry.clone()),
+            flights,
             options,
             store,
         }))

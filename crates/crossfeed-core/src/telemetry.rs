@@ -43,6 +43,10 @@ pub enum Instrument {
     SelectDuration,
     /// Calls in flight: a sum that goes up and down.
     CallsInFlight,
+    /// References that waited for calls in other processes: a count.
+    WaitsElsewhere,
+    /// Calls in flight whose leases have ended too early, so that other processes count them as given up: a count.
+    LeaseLosses,
 }
 
 /// Connects the engine's `tracing` spans to a host's traces, and takes its measurements.

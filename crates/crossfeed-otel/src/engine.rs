@@ -52,6 +52,8 @@ struct Instruments {
     tokens_avoided: UpDownCounter<i64>,
     select_duration: Histogram<f64>,
     calls_in_flight: UpDownCounter<i64>,
+    waits_elsewhere: Counter<u64>,
+    lease_losses: Counter<u64>,
     stores: Arc<StoreMetrics>,
 }
 
@@ -97,6 +99,16 @@ impl EngineTelemetry {
                 .i64_up_down_counter("crossfeed.calls.in_flight")
                 .with_unit("{call}")
                 .with_description("Calls that were begun and have not ended")
+                .build(),
+            waits_elsewhere: meter
+                .u64_counter("crossfeed.waits.elsewhere")
+                .with_unit("{reference}")
+                .with_description("References that waited for calls in other processes")
+                .build(),
+            lease_losses: meter
+                .u64_counter("crossfeed.leases.lost")
+                .with_unit("{call}")
+                .with_description("Calls in flight that other processes count as given up")
                 .build(),
             stores,
         }))
@@ -145,6 +157,8 @@ impl Telemetry for EngineTelemetry {
             Instrument::TokensAvoided => own.tokens_avoided.add(value as i64, &attributes),
             Instrument::SelectDuration => own.select_duration.record(value, &attributes),
             Instrument::CallsInFlight => own.calls_in_flight.add(value as i64, &attributes),
+            Instrument::WaitsElsewhere => own.waits_elsewhere.add(value as u64, &attributes),
+            Instrument::LeaseLosses => own.lease_losses.add(value as u64, &attributes),
             _ => {}
         }
     }

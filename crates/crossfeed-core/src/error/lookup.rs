@@ -54,6 +54,16 @@ pub enum LookupError {
         /// reference failed.
         waited: Option<Duration>,
     },
+    /// The call is in flight in another process.
+    #[error("call `{call_id}` runs in another process and has not returned{}", after(*waited))]
+    PendingElsewhere {
+        /// The call.
+        call_id: CallId,
+        /// The call.
+        tombstone: Tombstone,
+        /// How long the reference waited for it, as for [`Self::Pending`].
+        waited: Option<Duration>,
+    },
     /// The call was in flight, and was given up while a reference waited for it.
     #[error("call `{call_id}` was given up before it returned")]
     GivenUp {
@@ -109,8 +119,9 @@ impl LookupError {
             Missing::Unknown => Self::unknown(call_id),
             Missing::Expired(tombstone) => Self::Expired { call_id, tombstone },
             Missing::Evicted(tombstone) => Self::Evicted { call_id, tombstone },
-            Missing::InFlight(_) => Self::Pending {
+            Missing::InFlight(tombstone) => Self::PendingElsewhere {
                 call_id,
+                tombstone,
                 waited: None,
             },
         }
@@ -143,7 +154,9 @@ impl LookupError {
             Self::Expired { .. } => ErrorCode::ResultExpired,
             Self::Evicted { .. } => ErrorCode::ResultEvicted,
             Self::Failed { .. } => ErrorCode::ResultFailed,
-            Self::Pending { .. } | Self::GivenUp { .. } => ErrorCode::ResultPending,
+            Self::Pending { .. } | Self::PendingElsewhere { .. } | Self::GivenUp { .. } => {
+                ErrorCode::ResultPending
+            }
             Self::Cycle { .. } => ErrorCode::ResultCycle,
             Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
             Self::ArtifactExpired { .. } => ErrorCode::ArtifactExpired,
@@ -173,7 +186,14 @@ impl LookupError {
             Self::ArtifactExpired { tombstone, .. } => {
                 repeat(tombstone, "the call was made and only the artifact is gone")
             }
-            Self::Pending { .. } => "refer to that call when it has returned".to_owned(),
+            Self::PendingElsewhere { waited: Some(_), .. } => {
+                "refer to that call when it has returned; if it waits for this one, make the calls one after \
+                 another"
+                    .to_owned()
+            }
+            Self::Pending { .. } | Self::PendingElsewhere { .. } => {
+                "refer to that call when it has returned".to_owned()
+            }
             Self::Cycle { .. } => {
                 "make these calls one after another, the first of them without a reference to the others"
                     .to_owned()

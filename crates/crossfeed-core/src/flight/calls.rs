@@ -1,11 +1,11 @@
 //! The calls of one session that are in flight, and the waits for them.
 
 use super::{
-    cycle::{Cycle, find_cycles},
+    cycle::{Cycle, WaitGraph, find_cycles},
     error::BeginError,
 };
 use crate::trace::CallTrace;
-use crossfeed_store::Tombstone;
+use crossfeed_store::{CallWait, Tombstone};
 use crossfeed_wire::CallId;
 use foldhash::quality::RandomState;
 use std::{
@@ -43,6 +43,8 @@ pub(super) struct Call {
     pub(super) call_id: CallId,
     /// Before it has begun, a call only reserves its id.
     has_begun: bool,
+    /// Whether the store counts it as ended although it has not left, and it is not renewed there any longer.
+    lease_is_lost: bool,
     /// How to repeat it.
     pub(super) tombstone: Tombstone,
     pub(super) trace: Weak<CallTrace>,
@@ -129,6 +131,7 @@ impl Calls {
         let call = Call {
             call_id: call_id.clone(),
             has_begun: false,
+            lease_is_lost: false,
             tombstone: Tombstone::default(),
             trace: Weak::new(),
             awaited: BTreeSet::new(),
@@ -153,8 +156,9 @@ impl Calls {
         Ok(())
     }
 
-    pub(super) fn call(&self, serial: u64) -> Option<&Call> {
-        self.calls.get(&serial)
+    /// Whether a call has neither returned nor been given up.
+    pub(super) fn has(&self, serial: u64) -> bool {
+        self.calls.contains_key(&serial)
     }
 
     pub(super) fn call_mut(&mut self, serial: u64) -> Option<&mut Call> {
@@ -226,12 +230,65 @@ impl Calls {
             Some(number)
         });
         let numbers = numbers.collect();
-        let cycles = of
-            .map_or_else(Vec::new, |of| find_cycles(self, of))
-            .into_iter();
-        let wakers =
-            cycles.filter_map(|(number, cycle)| self.finish(number, WaitOutcome::Cycle(cycle)));
-        (numbers, wakers.collect())
+        let cycles = of.map_or_else(Vec::new, |of| find_cycles(self, of));
+        let cycles = cycles.into_iter().map(|cycle| (cycle.of, cycle.on, cycle));
+        let wakers = self.end_cycles(cycles);
+        (numbers, wakers)
+    }
+
+    /// Ends the waits of calls for others that are on cycles; returns whom to wake.
+    fn end_cycles(&mut self, cycles: impl Iterator<Item = (u64, u64, Cycle)>) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        for (of, on, cycle) in cycles {
+            let needs = self.calls.get(&of).and_then(|call| call.needs.get(&on));
+            let numbers: Vec<_> = needs.into_iter().flatten().copied().collect();
+            let ended = numbers.into_iter();
+            wakers.extend(
+                ended.filter_map(|number| self.finish(number, WaitOutcome::Cycle(cycle.clone()))),
+            );
+        }
+        wakers
+    }
+
+    /// The same for cycles that go through other processes, as far as their waits are here.
+    pub(super) fn end_shared_cycles(&mut self, cycles: &[Cycle]) -> Vec<Waker> {
+        let own: Vec<_> = cycles
+            .iter()
+            .filter_map(|cycle| {
+                let (of, on) = cycle.wait()?;
+                Some((self.running(of)?, self.running(on)?, cycle.clone()))
+            })
+            .collect();
+        self.end_cycles(own.into_iter())
+    }
+
+    /// The waits of calls for a call, directly or through others; `None` if it is not in flight.
+    pub(super) fn waits_for(&self, serial: u64) -> Option<Vec<CallWait>> {
+        if !self.has_begun(serial) {
+            return None;
+        }
+        let all = self.all_needing(serial);
+        let mut waits = Vec::new();
+        for of in &all {
+            let needed = self.needs(*of).filter(|on| all.contains(on));
+            waits.extend(needed.filter_map(|on| {
+                let (of, on) = (self.call_id(*of)?.clone(), self.call_id(on)?.clone());
+                Some(CallWait { of, on })
+            }));
+        }
+        Some(waits)
+    }
+
+    /// The calls whose leases are to be renewed, by their serials.
+    pub(super) fn leased(&self) -> impl Iterator<Item = (u64, &Call)> {
+        let calls = self.calls.iter().map(|(serial, call)| (*serial, call));
+        calls.filter(|(_, call)| call.has_begun && !call.lease_is_lost)
+    }
+
+    /// Notes that the lease of a call is lost; returns whether the call is in flight.
+    pub(super) fn lose_lease(&mut self, serial: u64) -> bool {
+        let call = self.calls.get_mut(&serial);
+        call.map(|call| call.lease_is_lost = true).is_some()
     }
 
     /// Ends a wait, unless it has ended; returns its waker.
@@ -309,21 +366,25 @@ impl Calls {
         }
     }
 
-    /// The calls that a call waits for, each with the waits.
-    pub(super) fn needs(&self, serial: u64) -> impl Iterator<Item = (u64, &BTreeSet<u64>)> {
-        let needs = self.calls.get(&serial).into_iter();
-        needs.flat_map(|call| call.needs.iter().map(|(on, numbers)| (*on, numbers)))
-    }
-
-    /// The calls that wait for a call.
-    pub(super) fn needed_by(&self, serial: u64) -> impl Iterator<Item = u64> {
-        let call = self.calls.get(&serial).into_iter();
-        call.flat_map(|call| call.needed_by.iter().copied())
-    }
-
     /// How many calls and waits are kept, for tests.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
         (self.calls.len(), self.waits.len())
+    }
+}
+
+impl WaitGraph for Calls {
+    fn needs(&self, call: u64) -> impl Iterator<Item = u64> {
+        let call = self.calls.get(&call).into_iter();
+        call.flat_map(|call| call.needs.keys().copied())
+    }
+
+    fn needed_by(&self, call: u64) -> impl Iterator<Item = u64> {
+        let call = self.calls.get(&call).into_iter();
+        call.flat_map(|call| call.needed_by.iter().copied())
+    }
+
+    fn call_id(&self, call: u64) -> Option<&CallId> {
+        self.calls.get(&call).map(|call| &call.call_id)
     }
 }

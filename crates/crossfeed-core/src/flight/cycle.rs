@@ -1,13 +1,22 @@
 //! Finds cycles of calls that wait for each other, by two searches over the calls, however many waits lie on
 //! cycles. A path is built when it is read.
 
-use super::calls::Calls;
 use crossfeed_wire::CallId;
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
     sync::Arc,
 };
+
+/// Which calls wait for which, by numbers of calls.
+pub(super) trait WaitGraph {
+    /// The calls that a call waits for.
+    fn needs(&self, call: u64) -> impl Iterator<Item = u64>;
+    /// The calls that wait for a call.
+    fn needed_by(&self, call: u64) -> impl Iterator<Item = u64>;
+    /// The id of a call.
+    fn call_id(&self, call: u64) -> Option<&CallId>;
+}
 
 /// The call before each call that is reached from the hub; the hub has none.
 type Predecessors = BTreeMap<u64, Option<u64>>;
@@ -25,8 +34,10 @@ struct CyclePaths {
 #[derive(Clone)]
 pub(crate) struct Cycle {
     paths: Arc<CyclePaths>,
-    of: u64,
-    on: u64,
+    /// The call.
+    pub(super) of: u64,
+    /// The one that it waits for.
+    pub(super) on: u64,
 }
 
 impl fmt::Debug for Cycle {
@@ -36,8 +47,19 @@ impl fmt::Debug for Cycle {
 }
 
 impl Cycle {
-    /// The calls, the first of them again at the end. Every other call is on it once: two paths that met
-    /// beside the hub would close a cycle there.
+    /// The call that waits, and the one that it waits for.
+    pub(super) fn wait(&self) -> Option<(&CallId, &CallId)> {
+        let ids = &self.paths.call_ids;
+        Some((ids.get(&self.of)?, ids.get(&self.on)?))
+    }
+
+    /// Whether it is that of a call's wait for another.
+    pub(crate) fn is_of(&self, of: &CallId, on: &CallId) -> bool {
+        self.wait() == Some((of, on))
+    }
+
+    /// The calls, the first of them again at the end. Within one process every other call is on it once: two paths that
+    /// met beside the hub would close a cycle there.
     pub(crate) fn path(&self) -> Vec<CallId> {
         let CyclePaths {
             from_hub,
@@ -58,34 +80,38 @@ impl Cycle {
     }
 }
 
-/// The waits on cycles, each with its path. Every cycle goes through `hub`, which has begun to wait.
-pub(super) fn find_cycles(calls: &Calls, hub: u64) -> Vec<(u64, Cycle)> {
+/// The waits of one call for another that are on cycles, each with its path. Every cycle goes through `hub`.
+pub(super) fn find_cycles(graph: &impl WaitGraph, hub: u64) -> Vec<Cycle> {
     // A fast path: most calls have no waits on them.
-    if calls.needed_by(hub).next().is_none() {
+    if graph.needed_by(hub).next().is_none() {
         return Vec::new();
     }
-    let from_hub = search(hub, |serial| calls.needs(serial).map(|(on, _)| on));
-    if !calls.needed_by(hub).any(|of| from_hub.contains_key(&of)) {
+    let from_hub = search(hub, |call| graph.needs(call));
+    if !graph.needed_by(hub).any(|of| from_hub.contains_key(&of)) {
         return Vec::new();
     }
     let is_ahead = |of: &u64| from_hub.contains_key(of);
-    let to_hub = search(hub, |serial| calls.needed_by(serial).filter(is_ahead));
-    let call_id = |serial: &u64| Some((*serial, calls.call(*serial)?.call_id.clone()));
+    let to_hub = search(hub, |call| graph.needed_by(call).filter(is_ahead));
+    let call_id = |call: &u64| Some((*call, graph.call_id(*call)?.clone()));
     let paths = Arc::new(CyclePaths {
         call_ids: to_hub.keys().filter_map(call_id).collect(),
         from_hub,
         to_hub,
     });
-    let mut waits = Vec::new();
+    let mut cycles = Vec::new();
     for of in paths.to_hub.keys().copied() {
-        let needs = calls.needs(of);
-        for (on, numbers) in needs.filter(|(on, _)| paths.to_hub.contains_key(on)) {
-            let paths = Arc::clone(&paths);
-            let cycle = Cycle { paths, of, on };
-            waits.extend(numbers.iter().map(|number| (*number, cycle.clone())));
-        }
+        let needs = graph.needs(of);
+        cycles.extend(
+            needs
+                .filter(|on| paths.to_hub.contains_key(on))
+                .map(|on| Cycle {
+                    paths: Arc::clone(&paths),
+                    of,
+                    on,
+                }),
+        );
     }
-    waits
+    cycles
 }
 
 /// Searches breadth first, so that paths to the hub are shortest.

@@ -1,4 +1,5 @@
-//! Calls in flight: begun and not yet returned, with the waits for them. They exist in this process only.
+//! Calls in flight: begun and not yet returned, with the waits for them. Those of other processes over the same store are
+//! known by their leases.
 //!
 //! # Order
 //!
@@ -18,23 +19,27 @@
 mod calls;
 mod cycle;
 mod error;
+mod lease;
 mod look_up;
 #[cfg(test)]
 mod models;
 mod registry;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use calls::WaitOutcome;
 pub use error::BeginError;
-pub(crate) use look_up::look_up;
+pub(crate) use lease::{Lease, LeaseKeeper, renewal_pause};
+pub(crate) use look_up::{Elsewhere, MAX_PARALLEL_LOOKUPS, look_up};
 pub(crate) use registry::{CallHandle, Entry, Registry};
+pub(crate) use shared::SharedWaits;
 
 use calls::Calls;
 use crossfeed_wire::Scope;
 use foldhash::quality::RandomState;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::{collections::HashMap, panic::catch_unwind, time::Duration};
 
 /// The calls in flight of an engine.
 pub(crate) type Flights = Registry<Mutex<Shard>>;
@@ -57,4 +62,13 @@ impl Lock for Mutex<Shard> {
     fn with<R>(&self, act: impl FnOnce(&mut Shard) -> R) -> R {
         act(&mut self.lock())
     }
+}
+
+/// The end of a time, if there is a timer.
+pub(crate) fn timer(time: Duration) -> Option<tokio::time::Sleep> {
+    if time.is_zero() || tokio::runtime::Handle::try_current().is_err() {
+        return None;
+    }
+    // The only way to find out whether a runtime has a timer.
+    catch_unwind(|| tokio::time::sleep(time)).ok()
 }

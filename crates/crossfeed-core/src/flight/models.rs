@@ -5,12 +5,13 @@
 //! shuttle notices.
 
 use super::{
-    Lock, Shard,
+    Elsewhere, Lock, Shard,
     calls::WaitOutcome,
     look_up,
     registry::{CallHandle, Entry, Registry},
 };
 use crossfeed_wire::{CallId, Scope};
+use futures_util::stream::{self, Stream};
 use shuttle::{
     future::{block_on, yield_now},
     sync::Mutex,
@@ -73,6 +74,23 @@ impl Bell {
     }
 }
 
+/// There is one process only.
+struct Nowhere;
+
+impl Elsewhere<Seen> for Nowhere {
+    fn runs(&self, _: &Seen) -> bool {
+        false
+    }
+
+    fn wait(&self, _: &[(usize, Seen)]) -> impl Stream<Item = (usize, Seen)> + Send {
+        stream::empty()
+    }
+
+    async fn time_out(&self, _: usize, found: Seen) -> Seen {
+        found
+    }
+}
+
 /// A session of the model: its calls in flight, and what is stored.
 #[derive(Clone)]
 struct World {
@@ -108,7 +126,9 @@ impl World {
     fn begin(&self, call: &str) -> Option<Entry<Mutex<Shard>>> {
         let call = id(call);
         let is_recorded = async { Ok(self.stored(&call).await.is_some()) };
-        let begun = self.registry.begin(&self.scope, &call, 8, is_recorded);
+        let begun = self
+            .registry
+            .begin(&self.scope, &call, 8, None, is_recorded);
         block_on(begun).ok()
     }
 
@@ -153,7 +173,8 @@ impl World {
         };
         let dooms = |seen: &Seen| ready(!matches!(seen, Seen::Found(_)));
         let (registry, scope) = (&self.registry, &self.scope);
-        look_up(registry, scope, of, &wanted, || Some(over), find, dooms).await
+        let (over, nowhere) = (|| Some(over), &Nowhere);
+        look_up(registry, scope, of, &wanted, over, find, dooms, nowhere).await
     }
 
     fn refer(&self, of: Option<&CallHandle>, calls: &[&str]) -> Vec<Seen> {

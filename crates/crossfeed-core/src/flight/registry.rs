@@ -3,10 +3,12 @@
 use super::{
     Lock,
     calls::{Call, Calls, RunningCall, WaitOutcome},
+    cycle::Cycle,
     error::BeginError,
+    lease::Lease,
 };
 use crate::trace::CallTrace;
-use crossfeed_store::{StoreError, Tombstone};
+use crossfeed_store::{CallWait, Leased, StoreError, Tombstone};
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
 use std::{
@@ -71,14 +73,16 @@ impl<L: Lock> Registry<L> {
     }
 
     /// Begins a call, unless its id is taken or `limit` calls of the session are in flight.
-    /// `is_recorded` asks the store once the id is reserved, so that one of the two sees a result that is recorded
-    /// in between. Until it has answered, the call is not in flight: look-ups go to the store.
+    /// `is_taken` asks the store once the id is reserved, so that one of the two sees a result that is recorded
+    /// in between. Until it has answered, the call is not in flight: look-ups go to the store. `lease` is what the call
+    /// then has in the store; dropping the call ends it.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         scope: &Scope,
         call_id: &CallId,
         limit: usize,
-        is_recorded: impl Future<Output = Result<bool, StoreError>>,
+        lease: Option<Lease>,
+        is_taken: impl Future<Output = Result<bool, StoreError>>,
     ) -> Result<Entry<L>, BeginError> {
         let serial = self.shard(scope).with(|shard| {
             let calls = shard.sessions.entry(scope.clone()).or_default();
@@ -90,20 +94,30 @@ impl<L: Lock> Registry<L> {
             }
             reserved.map(|()| serial)
         })?;
-        let entry = Entry {
+        let mut entry = Entry {
             registry: Arc::clone(self),
             scope: scope.clone(),
             actor: CallHandle {
                 call_id: call_id.clone(),
                 serial,
             },
+            lease,
         };
-        if is_recorded.await? {
+        if is_taken.await? {
+            // It is another's.
+            entry.lease = None;
             return Err(BeginError::duplicate(call_id));
         }
         // `None`: the session was closed meanwhile, and the call has left.
         let activated = self.with(scope, |calls| Some(calls.activate(serial, limit)));
-        activated.unwrap_or(Ok(()))?;
+        let activated = activated.unwrap_or(Ok(()));
+        if let Some(lease) = &mut entry.lease {
+            lease.begin();
+            if !self.has(scope, serial) {
+                lease.give_up(scope, call_id);
+            }
+        }
+        activated?;
         Ok(entry)
     }
 
@@ -179,6 +193,42 @@ impl<L: Lock> Registry<L> {
         waits
     }
 
+    /// Whether a call has neither returned nor been given up.
+    fn has(&self, scope: &Scope, serial: u64) -> bool {
+        self.with(scope, |calls| calls.has(serial))
+    }
+
+    /// The waits for a call in flight, directly or through others; `None` if it is not in flight.
+    pub(crate) fn waits_for(&self, scope: &Scope, actor: &CallHandle) -> Option<Vec<CallWait>> {
+        self.with(scope, |calls| calls.waits_for(actor.serial))
+    }
+
+    /// Ends waits that are on cycles through other processes.
+    pub(crate) fn end_shared_cycles(&self, scope: &Scope, cycles: &[Cycle]) {
+        wake(self.with(scope, |calls| calls.end_shared_cycles(cycles)));
+    }
+
+    /// The calls of all sessions whose leases are to be renewed, with their serials.
+    pub(super) fn leased(&self) -> Vec<(u64, Leased)> {
+        let mut leased = Vec::new();
+        for shard in &self.shards {
+            shard.with(|shard| {
+                for (scope, calls) in &shard.sessions {
+                    leased.extend(calls.leased().map(|(serial, call)| {
+                        let (call_id, about) = (call.call_id.clone(), call.tombstone.clone());
+                        (serial, Leased::new(scope.clone(), call_id, about))
+                    }));
+                }
+            });
+        }
+        leased
+    }
+
+    /// Notes that the lease of a call is lost; returns whether the call is in flight.
+    pub(super) fn lose_lease(&self, scope: &Scope, serial: u64) -> bool {
+        self.with(scope, |calls| calls.lose_lease(serial))
+    }
+
     /// How many sessions, calls and waits are kept, for tests.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> (usize, usize, usize) {
@@ -205,6 +255,7 @@ pub(crate) struct Entry<L: Lock> {
     registry: Arc<Registry<L>>,
     scope: Scope,
     actor: CallHandle,
+    lease: Option<Lease>,
 }
 
 impl<L: Lock> Entry<L> {
@@ -235,6 +286,12 @@ impl<L: Lock> Entry<L> {
 
 impl<L: Lock> Drop for Entry<L> {
     fn drop(&mut self) {
+        // Before those who wait are woken: they must not find it in flight in the store.
+        if let Some(lease) = &self.lease
+            && self.registry.has(&self.scope, self.actor.serial)
+        {
+            lease.give_up(&self.scope, &self.actor.call_id);
+        }
         let leave = |calls: &mut Calls| calls.leave(self.actor.serial, true);
         wake(self.registry.with(&self.scope, leave));
     }

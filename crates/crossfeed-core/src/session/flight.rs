@@ -2,12 +2,13 @@
 
 use super::{
     Session,
+    elsewhere::PlanElsewhere,
     offload::{SMALL_BYTES, run_or_spawn},
 };
 use crate::{
     canonical::{StoredItem, failure},
     error::LookupError,
-    flight::{self, BeginError, Entry, WaitOutcome},
+    flight::{self, BeginError, Entry, Lease, WaitOutcome},
     record::ToolResult,
     resolve::{LookupKey, LookupResult, Plan},
     reveal::UnredactedItem,
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use crossfeed_store::{Lookup, Recorded, StoreError, Tombstone};
 use crossfeed_wire::{CallId, TraceContext};
 use parking_lot::Mutex;
-use std::{fmt, panic::catch_unwind, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 use tracing::Span;
 
 /// A call in flight, which references to it wait for.
@@ -79,8 +80,17 @@ impl Session {
     /// All references of one call wait together, for [`EngineOptions::wait`], and not at all if one of them must fail:
     /// it is malformed, its selector is empty, too long or forbidden, or its result is missing or failed. (Selectors run
     /// only when all results are there: one that matches nothing does not end a wait.) Nothing else that reads a result
-    /// waits. Calls in flight are known only to this engine and its clones: another engine over the same store, here or
-    /// in another process, knows a call once it has a result.
+    /// waits.
+    ///
+    /// # Several processes
+    ///
+    /// Over a store that has [leases](crossfeed_store::ResultStore::leases), other engines, here or in other processes,
+    /// know the call as well: no other can begin it, and references wait for it there. A task on the current tokio
+    /// runtime renews the lease while the call is in flight; without a driven runtime that has a timer the lease lapses,
+    /// and other processes count the call as given up. A call whose lease has lapsed may still return: the first result
+    /// counts. Over any other store, another engine knows a call once it has a result.
+    ///
+    /// # Waiting
     ///
     /// Waiting uses the timer of the current tokio runtime; without a runtime, or with one built without
     /// [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait. (In the latter case tokio panics;
@@ -89,7 +99,9 @@ impl Session {
     /// only entered, references wait until the call returns or is given up. A wait that is polled after its runtime has
     /// shut down panics, as tokio's timer does.
     ///
-    /// Beginning reads the id from the store, which counts as a use of its result. Until the store has answered, the
+    /// # Beginning
+    ///
+    /// Beginning reads the id from the store, which counts as a use of its result, or acquires its lease. Until the store has answered, the
     /// call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its id until its result is recorded or
     /// the session is [closed](Session::close).
     ///
@@ -101,14 +113,20 @@ impl Session {
     /// unavailable.
     pub async fn begin(&self, call_id: &CallId) -> Result<InFlight, BeginError> {
         let inner = self.inner();
-        let is_recorded = async {
+        let is_taken = async {
+            if let Some(leases) = &inner.leases {
+                // Boxed, so that beginning without leases is not larger for it.
+                let acquired = Box::pin(leases.acquire(&self.scope, call_id));
+                return Ok(!acquired.await?);
+            }
             let found = inner.store.get(&self.scope, call_id).await?;
             Ok(matches!(found, Lookup::Found(_)))
         };
         let limit = inner.options.max_in_flight;
+        let lease = inner.leases.as_ref().map(Lease::new);
         let beginning = inner
             .flights
-            .begin(&self.scope, call_id, limit, is_recorded);
+            .begin(&self.scope, call_id, limit, lease, is_taken);
         let entry = beginning.await?;
         let trace = Arc::new(CallTrace::begin(call_id, inner.options.telemetry.clone()));
         entry.trace(&trace);
@@ -134,7 +152,10 @@ impl Session {
         let wait = self.inner().options.wait;
         let mut waiting = None;
         let timer = || {
-            let timer = self.can_come_true(plan).then(|| timer(wait)).flatten();
+            let timer = self
+                .can_come_true(plan)
+                .then(|| flight::timer(wait))
+                .flatten();
             if timer.is_some() {
                 waiting = Some(tracing::debug_span!(target: "crossfeed::wait", "crossfeed.wait"));
             }
@@ -143,9 +164,15 @@ impl Session {
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
         let dooms = |looked: &LookupResult| judge(looked.as_ref().map(UnredactedItem::as_stored));
         let flights = &self.inner().flights;
-        let actor = self.actor.as_ref();
-        let looked =
-            flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await;
+        let (scope, actor) = (&self.scope, self.actor.as_ref());
+        let elsewhere = PlanElsewhere {
+            session: self,
+            plan,
+        };
+        let looked = flight::look_up(
+            flights, scope, actor, &wanted, timer, find, dooms, &elsewhere,
+        )
+        .await;
         // The span ends with the wait.
         drop(waiting);
         looked
@@ -167,7 +194,12 @@ impl Session {
             None | Some(WaitOutcome::Completed) => return self.find_wanted(wanted).await,
             Some(WaitOutcome::GivenUp(tombstone)) => {
                 let found = self.find_wanted(wanted).await;
-                if !matches!(found, Err(LookupError::Unknown { .. })) {
+                // In flight again, or not known to be over where nothing has told the store.
+                let is_missing = matches!(
+                    found,
+                    Err(LookupError::Unknown { .. } | LookupError::PendingElsewhere { .. })
+                );
+                if !is_missing {
                     return found;
                 }
                 let tombstone = options.reveal.without_arguments(tombstone);
@@ -199,15 +231,6 @@ fn judge(found: Result<&StoredItem, &LookupError>) -> impl Future<Output = bool>
             }
         }
     }
-}
-
-/// The end of a wait, if there is a timer.
-fn timer(wait: Duration) -> Option<tokio::time::Sleep> {
-    if wait.is_zero() || tokio::runtime::Handle::try_current().is_err() {
-        return None;
-    }
-    // The only way to find out whether a runtime has a timer.
-    catch_unwind(|| tokio::time::sleep(wait)).ok()
 }
 
 impl InFlight {

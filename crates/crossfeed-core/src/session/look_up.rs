@@ -6,7 +6,9 @@ use crate::{
     error::{Alternatives, KnownId, LookupError, comparison_budget},
     resolve::{LookupKey, LookupResult},
 };
-use crossfeed_store::{ArtifactLookup, Listed, ListedArtifact, Lookup, StoreError, StoredResult};
+use crossfeed_store::{
+    ArtifactLookup, Listed, ListedArtifact, Lookup, Missing, StoreError, StoredResult,
+};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
@@ -45,11 +47,20 @@ impl Session {
         match self.inner().store.get(&self.scope, call_id).await {
             Ok(Lookup::Found(result)) => Ok(result),
             Ok(Lookup::Missing(missing)) => {
-                let missing = self.inner().options.reveal.forget(missing);
+                let missing = match missing {
+                    Missing::InFlight(_) if self.has_given_up(call_id) => Missing::Unknown,
+                    missing => self.inner().options.reveal.forget(missing),
+                };
                 Err(LookupError::missing(call_id.clone(), missing))
             }
             Err(error) => Err(LookupError::Store(Arc::new(error))),
         }
+    }
+
+    /// Whether a call was given up here, and the store may not know it yet.
+    fn has_given_up(&self, call_id: &CallId) -> bool {
+        let leases = self.inner().leases.as_ref();
+        leases.is_some_and(|leases| leases.is_given_up(&self.scope, call_id))
     }
 
     /// The stored result or artifact, in flight or not; [`Self::offer`] adds alternatives to unknown ids.

@@ -4,6 +4,9 @@ mod advise;
 mod artifacts;
 mod correct;
 mod cost;
+mod elsewhere;
+#[cfg(test)]
+mod elsewhere_tests;
 mod flight;
 #[cfg(test)]
 mod flight_tests;

@@ -8,7 +8,6 @@ use crate::{
     lineage::LineageEntry,
     resolve::{Notation, Plan, target_of},
 };
-use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
 use futures_util::future::join_all;
 use std::{
@@ -99,15 +98,14 @@ impl Session {
     /// Whether a call has a result, or had one, or is in flight. If the store does not answer, it counts as one: the
     /// look-up then says so.
     async fn is_of_session(&self, call_id: &CallId) -> bool {
-        let inner = self.inner();
         if self.actor.as_ref().map(CallHandle::call_id) == Some(call_id) {
             return false;
         }
-        if inner.flights.is_running(&self.scope, call_id) {
+        if self.inner().flights.is_running(&self.scope, call_id) {
             return true;
         }
-        let found = inner.store.get(&self.scope, call_id).await;
-        !matches!(found, Ok(Lookup::Missing(Missing::Unknown)))
+        let found = self.find_stored(call_id).await;
+        !matches!(found, Err(LookupError::Unknown { .. }))
     }
 }
 

@@ -14,4 +14,4 @@ pub(crate) use call::CallTrace;
 pub(crate) use record::RecordTrace;
 pub(crate) use resolution::ResolutionTrace;
 pub(crate) use stage::{staged, validated};
-pub(crate) use store::TracedStore;
+pub(crate) use store::{TracedStore, traced_lease};

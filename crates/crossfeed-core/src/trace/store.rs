@@ -37,6 +37,15 @@ async fn traced<T>(
     coded(span, operation, note, StoreError::code).await
 }
 
+/// Traces a use of the store's leases, of a call where it is about one.
+pub(crate) async fn traced_lease<T>(
+    operation: &'static str,
+    call: Option<&CallId>,
+    using: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    traced(span(operation, call, None), using, |_, _| {}).await
+}
+
 fn hit(span: &Span, document: &Document) {
     span.record("crossfeed.cache.hit", true);
     span.record("crossfeed.bytes", number(document.raw().len()));
