@@ -10,7 +10,7 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
     Pipeline, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
@@ -90,29 +90,26 @@ impl Connection {
         beside: Option<Beside>,
     ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
-        let script = |name: &str, script: &str| {
-            let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
-            let mut command = Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
-            command.arg(name).arg(script).arg(1).arg(key);
-            for argument in arguments {
-                command.arg(*argument);
-            }
-            command
+        let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
+        let mut script = Cmd::with_capacity(arguments.len() + 4, size + key.len() + 64);
+        script.arg("EVALSHA").arg(&source.digest).arg(1).arg(key);
+        for argument in arguments {
+            script.arg(*argument);
+        }
+        let commands = match beside {
+            None => vec![script],
+            Some(Beside::Before(first)) => vec![first, script],
+            Some(Beside::After(last)) => vec![script, last],
         };
-        let mut commands = match beside {
-            None => vec![script("EVALSHA", &source.digest)],
-            Some(Beside::Before(first)) => vec![first, script("EVALSHA", &source.digest)],
-            Some(Beside::After(last)) => vec![script("EVALSHA", &source.digest), last],
-        };
-        match self.send(&commands, kind).await {
+        let request = self.request(commands, kind);
+        match self.send(&request, kind).await {
             Err(Failed::Server(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                let is_script = |command: &&mut Cmd| command.args_iter().next() == Some(Arg::Simple(b"EVALSHA"));
-                if let Some(command) = commands.iter_mut().find(is_script) {
-                    *command = script("EVAL", &source.text);
-                }
-                self.send(&commands, kind).await.map_err(Failed::into_error)
+                let mut load = redis::cmd("SCRIPT");
+                load.arg("LOAD").arg(&source.text);
+                self.command(load, Kind::Read).await?;
+                self.send(&request, kind).await.map_err(Failed::into_error)
             }
             answer => answer.map_err(Failed::into_error),
         }
@@ -120,31 +117,45 @@ impl Connection {
 
     /// Runs a command.
     pub(crate) async fn command(&self, command: Cmd, kind: Kind) -> Result<Value, StoreError> {
-        let answers = self.send(&[command], kind).await;
+        let request = self.request(vec![command], kind);
+        let answers = self.send(&request, kind).await;
         let mut answers = answers.map_err(Failed::into_error)?.into_iter();
         answers.next().ok_or_else(|| bad_answer("a command has one"))
     }
 
-    async fn send(&self, commands: &[Cmd], kind: Kind) -> Result<Vec<Value>, Failed> {
+    /// Commands as one request, with a wait for replicas where it is to be acknowledged by them.
+    fn request(&self, mut commands: Vec<Cmd>, kind: Kind) -> Request {
         let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
         if confirmed.is_none()
-            && let [command] = commands
+            && commands.len() == 1
+            && let Some(command) = commands.pop()
         {
-            let answer = self.shared.limited(self.timeout, &Request::One(command)).await?;
-            return Ok(vec![answer]);
+            return Request::One(command);
         }
         let mut all = Pipeline::with_capacity(commands.len() + 1);
         for command in commands {
-            all.add_command(command.clone());
+            all.add_command(command);
         }
+        if let Some((_, number, within)) = confirmed {
+            let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+            all.cmd("WAIT").arg(*number).arg(milliseconds);
+        }
+        Request::Several(all)
+    }
+
+    async fn send(&self, request: &Request, kind: Kind) -> Result<Vec<Value>, Failed> {
+        let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
         let Some((link, number, within)) = confirmed else {
-            let answers = self.shared.limited(self.timeout, &Request::Several(&all)).await?;
-            return several(answers);
+            let answer = self.shared.limited(self.timeout, request).await?;
+            return match (request, answer) {
+                (Request::One(_), answer) => Ok(vec![answer]),
+                (Request::Several(_), Value::Array(answers)) => Ok(answers),
+                (Request::Several(_), _) => Err(Failed::Store(several())),
+            };
         };
-        let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
-        all.cmd("WAIT").arg(*number).arg(milliseconds);
-        let time = self.timeout + *within;
-        let mut answers = several(link.limited(time, &Request::Several(&all)).await?)?;
+        let Value::Array(mut answers) = link.limited(self.timeout + *within, request).await? else {
+            return Err(Failed::Store(several()));
+        };
         let Some(Value::Int(confirmed)) = answers.pop() else {
             return Err(Failed::Store(bad_answer("`WAIT` gives a number")));
         };
@@ -159,11 +170,8 @@ impl Connection {
     }
 }
 
-fn several(answers: Value) -> Result<Vec<Value>, Failed> {
-    match answers {
-        Value::Array(answers) => Ok(answers),
-        _ => Err(Failed::Store(bad_answer("several commands have a list of them"))),
-    }
+fn several() -> StoreError {
+    bad_answer("several commands have a list of them")
 }
 
 /// A command that goes with a script.
@@ -187,12 +195,12 @@ impl Failed {
     }
 }
 
-enum Request<'c> {
-    One(&'c Cmd),
-    Several(&'c Pipeline),
+enum Request {
+    One(Cmd),
+    Several(Pipeline),
 }
 
-impl Request<'_> {
+impl Request {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
             Self::One(command) => connection.req_packed_command(command).await?.extract_error(),
@@ -240,7 +248,7 @@ impl Link {
         })))
     }
 
-    async fn limited(&self, within: Duration, request: &Request<'_>) -> Result<Value, Failed> {
+    async fn limited(&self, within: Duration, request: &Request) -> Result<Value, Failed> {
         if let Ok(answer) = tokio::time::timeout(within, self.query(request)).await {
             return answer.map_err(Failed::Server);
         }
@@ -251,7 +259,7 @@ impl Link {
         Err(Failed::Store(unavailable(TimedOut { within })))
     }
 
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         match self {
             Self::Node(node) => node.query(request).await,
             Self::Cluster(connection) => request.send(&mut connection.clone()).await,
@@ -260,7 +268,7 @@ impl Link {
 }
 
 impl Node {
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         let mut attempt = 1;
         loop {
             match self.attempt(request).await {
@@ -270,7 +278,7 @@ impl Node {
         }
     }
 
-    async fn attempt(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn attempt(&self, request: &Request) -> RedisResult<Value> {
         let (number, mut connection) = self.connection().await?;
         let answer = request.send(&mut connection).await;
         if answer.as_ref().is_err_and(ends_connection) {

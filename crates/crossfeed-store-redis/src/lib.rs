@@ -15,6 +15,7 @@ mod header;
 mod leases;
 mod metrics;
 mod options;
+mod probe;
 mod results;
 mod script;
 mod state;
@@ -25,5 +26,6 @@ mod watch;
 
 pub use metrics::{LATENCY_BOUNDS, OperationMetrics, RedisMetrics};
 pub use options::{Durability, Password, RedisOptions};
+pub use probe::{RedisMode, RedisPersistence, RedisReport};
 pub use store::RedisStore;
 pub use url::RedisUrlError;

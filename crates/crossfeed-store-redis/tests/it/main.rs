@@ -1,8 +1,10 @@
 //! The store against servers that the tests start on this machine. Without `redis-server` they are skipped aloud, unless
 //! `CROSSFEED_REQUIRE_REDIS=1` makes that a failure.
 
+mod blobs;
 mod conformance;
 mod failover;
 mod faults;
+mod probe;
 mod proxy;
 mod server;
