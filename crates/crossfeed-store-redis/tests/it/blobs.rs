@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// Blobs in memory, all of which are old.
 #[derive(Default)]
-struct Blobs(Mutex<BTreeMap<BlobName, Bytes>>);
+pub(crate) struct Blobs(Mutex<BTreeMap<BlobName, Bytes>>);
 
 #[async_trait]
 impl BlobStore for Blobs {

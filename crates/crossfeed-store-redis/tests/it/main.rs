@@ -5,6 +5,7 @@ mod blobs;
 mod conformance;
 mod failover;
 mod faults;
+mod model;
 mod probe;
 mod proxy;
 mod server;
