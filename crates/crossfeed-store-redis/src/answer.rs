@@ -75,7 +75,9 @@ impl Answer {
         answer.status = answer.bytes()?.first().copied().unwrap_or_default();
         for departed in answer.list()? {
             let departed = str::from_utf8(&departed).ok().and_then(Departed::parse);
-            answer.left.push(departed.ok_or_else(|| bad_answer("what has left is unreadable"))?);
+            answer
+                .left
+                .push(departed.ok_or_else(|| bad_answer("what has left is unreadable"))?);
         }
         Ok(answer)
     }

@@ -3,8 +3,8 @@
 use crate::{
     connection::{Kind, random},
     header::{
-        ArtifactHeader, Place, Unreadable, artifact_identity, artifact_tail, parse_artifact_tombstone,
-        token_text,
+        ArtifactHeader, Place, Unreadable, artifact_identity, artifact_tail,
+        parse_artifact_tombstone, token_text,
     },
     results::{gone, texts},
     script::Operation,
@@ -44,7 +44,9 @@ impl RedisStore {
         let time_to_live = limits.artifact_time_to_live.map(microseconds);
         let facts = [
             self.now(),
-            time_to_live.map(|time| time.to_string()).unwrap_or_default(),
+            time_to_live
+                .map(|time| time.to_string())
+                .unwrap_or_default(),
             name(artifact.artifact_id(), artifact.call_id()),
             token_text(token),
             bytes.to_string(),
@@ -60,7 +62,13 @@ impl RedisStore {
         arguments.push(prepared.mode.as_bytes());
         arguments.push(&prepared.inline);
         let answer = self
-            .on_session_beside(Operation::PutArtifact, Kind::Write, scope, &arguments, prepared.before)
+            .on_session_beside(
+                Operation::PutArtifact,
+                Kind::Write,
+                scope,
+                &arguments,
+                prepared.before,
+            )
             .await?
             .0;
         let id = (artifact.artifact_id().clone(), artifact.call_id().clone());
@@ -109,7 +117,12 @@ impl RedisStore {
                 self.limits().session_artifacts.to_string(),
             ];
             let mut answer = self
-                .on_session(Operation::GetArtifact, Kind::Read, scope, &texts(&arguments))
+                .on_session(
+                    Operation::GetArtifact,
+                    Kind::Read,
+                    scope,
+                    &texts(&arguments),
+                )
                 .await?;
             let missing = match answer.status {
                 b'S' => {

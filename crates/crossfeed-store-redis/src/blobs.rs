@@ -64,7 +64,10 @@ impl RedisStore {
                 if known.as_ref().is_none_or(|(tag, _)| *tag != session) {
                     known = Some((session, self.tokens(session).await?));
                 }
-                if known.as_ref().is_some_and(|(_, tokens)| !tokens.contains(&name.token())) {
+                if known
+                    .as_ref()
+                    .is_some_and(|(_, tokens)| !tokens.contains(&name.token()))
+                {
                     orphans.push(name.clone());
                 }
             }

@@ -10,8 +10,9 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo as _,
-    Pipeline, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsMode, Value,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
+    ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -53,7 +54,7 @@ struct Node {
 }
 
 enum Target {
-    Server(Client),
+    Server(Box<Client>),
     Primary(Box<Mutex<SentinelClient>>),
 }
 
@@ -71,7 +72,9 @@ impl Connection {
         };
         let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared.await.map_err(|_| unavailable(TimedOut { within }))??,
+            shared: shared
+                .await
+                .map_err(|_| unavailable(TimedOut { within }))??,
             confirmed,
             timeout: options.timeout,
         };
@@ -90,7 +93,10 @@ impl Connection {
         beside: Option<Beside>,
     ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
-        let size = arguments.iter().map(|argument| argument.len()).sum::<usize>();
+        let size = arguments
+            .iter()
+            .map(|argument| argument.len())
+            .sum::<usize>();
         let mut script = Cmd::with_capacity(arguments.len() + 4, size + key.len() + 64);
         script.arg("EVALSHA").arg(&source.digest).arg(1).arg(key);
         for argument in arguments {
@@ -120,7 +126,9 @@ impl Connection {
         let request = self.request(vec![command], kind);
         let answers = self.send(&request, kind).await;
         let mut answers = answers.map_err(Failed::into_error)?.into_iter();
-        answers.next().ok_or_else(|| bad_answer("a command has one"))
+        answers
+            .next()
+            .ok_or_else(|| bad_answer("a command has one"))
     }
 
     /// Commands as one request, with a wait for replicas where it is to be acknowledged by them.
@@ -203,7 +211,10 @@ enum Request {
 impl Request {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
-            Self::One(command) => connection.req_packed_command(command).await?.extract_error(),
+            Self::One(command) => connection
+                .req_packed_command(command)
+                .await?
+                .extract_error(),
             Self::Several(commands) => {
                 let answers = connection.req_packed_commands(commands, 0, commands.len());
                 Value::Array(answers.await?).extract_error()
@@ -217,7 +228,7 @@ impl Link {
         let timeout = options.timeout;
         let target = match &options.servers {
             Servers::Single { address, db } => {
-                Target::Server(Client::open(info(options, address, *db)?)?)
+                Target::Server(Box::new(Client::open(info(options, address, *db)?)?))
             }
             Servers::Sentinel {
                 sentinels,
@@ -296,8 +307,18 @@ impl Node {
             .set_connection_timeout(Some(self.timeout))
             .set_response_timeout(None);
         let connection = match &self.target {
-            Target::Server(client) => client.get_multiplexed_async_connection_with_config(&config).await?,
-            Target::Primary(client) => client.lock().await.get_async_connection_with_config(&config).await?,
+            Target::Server(client) => {
+                client
+                    .get_multiplexed_async_connection_with_config(&config)
+                    .await?
+            }
+            Target::Primary(client) => {
+                client
+                    .lock()
+                    .await
+                    .get_async_connection_with_config(&config)
+                    .await?
+            }
         };
         let fresh = (random(), connection);
         *current = Some(fresh.clone());
@@ -377,7 +398,9 @@ fn sentinel_client(
 pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
     match &options.servers {
         Servers::Single { address, db } => {
-            Client::open(info(options, address, *db)?)?.get_async_pubsub().await
+            Client::open(info(options, address, *db)?)?
+                .get_async_pubsub()
+                .await
         }
         Servers::Sentinel {
             sentinels,
@@ -391,7 +414,10 @@ pub(crate) async fn subscriber(options: &RedisOptions) -> RedisResult<PubSub> {
         Servers::Cluster { nodes } => {
             let mut failed = RedisError::from((ErrorKind::EmptySentinelList, "no node is named"));
             for node in nodes {
-                match Client::open(info(options, node, 0)?)?.get_async_pubsub().await {
+                match Client::open(info(options, node, 0)?)?
+                    .get_async_pubsub()
+                    .await
+                {
                     Ok(connection) => return Ok(connection),
                     Err(error) => failed = error,
                 }

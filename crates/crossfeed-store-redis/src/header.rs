@@ -205,8 +205,18 @@ pub(crate) fn digest_of(identity: &str) -> Option<Digest> {
 }
 
 /// The blob of a record.
-pub(crate) fn blob_name(tenant: ScopeTag, session: ScopeTag, identity: &str, token: u64) -> Option<BlobName> {
-    Some(BlobName::from_parts(tenant, session, digest_of(identity)?, token))
+pub(crate) fn blob_name(
+    tenant: ScopeTag,
+    session: ScopeTag,
+    identity: &str,
+    token: u64,
+) -> Option<BlobName> {
+    Some(BlobName::from_parts(
+        tenant,
+        session,
+        digest_of(identity)?,
+        token,
+    ))
 }
 
 /// The results among which one of a server goes first or last, in a word.
@@ -384,7 +394,12 @@ impl ArtifactHeader {
     }
 
     /// The artifact, with its data.
-    pub(crate) fn artifact(self, id: ArtifactId, call: CallId, data: Bytes) -> Result<StoredArtifact> {
+    pub(crate) fn artifact(
+        self,
+        id: ArtifactId,
+        call: CallId,
+        data: Bytes,
+    ) -> Result<StoredArtifact> {
         if data.len() != self.length {
             return Err(Unreadable::Damaged);
         }

@@ -110,8 +110,7 @@ impl Metrics {
         timed.histogram[bucket.unwrap_or(LATENCY_BOUNDS.len())].fetch_add(1, Relaxed);
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         timed.nanoseconds.fetch_add(nanoseconds, Relaxed);
-        let is_failure =
-            |error: &StoreError| error.fault() == crossfeed_wire::Fault::Backend;
+        let is_failure = |error: &StoreError| error.fault() == crossfeed_wire::Fault::Backend;
         if outcome.as_ref().is_err_and(is_failure) {
             timed.failed.fetch_add(1, Relaxed);
         }

@@ -70,7 +70,10 @@ impl fmt::Display for RedisReport {
             RedisMode::Single { replicas } => write!(f, "single with {replicas} replicas")?,
             RedisMode::Cluster { primaries } => write!(f, "cluster of {primaries} primaries")?,
             RedisMode::Sentinel { primary, replicas } => {
-                write!(f, "primary `{primary}` with {replicas} replicas behind sentinels")?;
+                write!(
+                    f,
+                    "primary `{primary}` with {replicas} replicas behind sentinels"
+                )?;
             }
         }
         let RedisPersistence {
@@ -110,7 +113,9 @@ impl RedisStore {
             },
             Servers::Cluster { .. } => {
                 let cluster = fields(&self.ask(&["CLUSTER", "INFO"]).await?);
-                let size = cluster.get("cluster_size").and_then(|size| size.parse().ok());
+                let size = cluster
+                    .get("cluster_size")
+                    .and_then(|size| size.parse().ok());
                 RedisMode::Cluster {
                     primaries: size.unwrap_or_default(),
                 }
@@ -188,7 +193,9 @@ impl RedisStore {
             // A cluster answers for each of its nodes.
             Value::Map(nodes) => {
                 let first = nodes.into_iter().next();
-                first.map(|(_, answer)| answer).ok_or_else(|| bad_answer("a cluster has nodes"))
+                first
+                    .map(|(_, answer)| answer)
+                    .ok_or_else(|| bad_answer("a cluster has nodes"))
             }
             answer => Ok(answer),
         }
@@ -199,5 +206,7 @@ impl RedisStore {
 fn fields(answer: &Value) -> HashMap<String, String> {
     let text: String = redis::from_redis_value_ref(answer).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect()
 }

@@ -4,8 +4,8 @@ use crate::{
     answer::Answer,
     connection::{Beside, Kind, random},
     header::{
-        Place, ResultHeader, Unreadable, class, parse_lease, parse_tombstone, result_identity,
-        parse_token, result_tail, token_text,
+        Place, ResultHeader, Unreadable, class, parse_lease, parse_token, parse_tombstone,
+        result_identity, result_tail, token_text,
     },
     script::Operation,
     store::{RedisStore, microseconds},
@@ -67,7 +67,9 @@ impl RedisStore {
             });
         }
         let token = random();
-        let prepared = self.prepare(scope, &data, token, &token_text(token)).await?;
+        let prepared = self
+            .prepare(scope, &data, token, &token_text(token))
+            .await?;
         let common = self.common();
         let facts = [
             token_text(token),
@@ -89,7 +91,15 @@ impl RedisStore {
         arguments.push(&prepared.inline);
         arguments.extend(texts(&pins));
         let reservation = self.reserve(scope, call, bytes).await?;
-        let answer = self.on_session_beside(Operation::Put, Kind::Write, scope, &arguments, prepared.before).await?;
+        let answer = self
+            .on_session_beside(
+                Operation::Put,
+                Kind::Write,
+                scope,
+                &arguments,
+                prepared.before,
+            )
+            .await?;
         self.settle(scope, reservation, Some(&answer.0)).await?;
         let status = answer.0.status;
         if status == b'N' {
@@ -116,7 +126,11 @@ impl RedisStore {
         }
     }
 
-    pub(crate) async fn get_result(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+    pub(crate) async fn get_result(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+    ) -> Result<Lookup, StoreError> {
         let common = self.common();
         let mut at_hand = self.at_hand(scope, call);
         let mut may_have_gone = "0";
@@ -136,7 +150,10 @@ impl RedisStore {
                 .on_session_beside(Operation::Get, Kind::Read, scope, &arguments, data)
                 .await?;
             self.settle(scope, None, Some(&answer)).await?;
-            match self.read_result(scope, call, &at_hand[0], answer, data).await? {
+            match self
+                .read_result(scope, call, &at_hand[0], answer, data)
+                .await?
+            {
                 Turn::Done(lookup) => return Ok(lookup),
                 Turn::Again { is_without } => {
                     at_hand = [String::new(), "0".to_owned()];
@@ -180,7 +197,9 @@ impl RedisStore {
                 let data = match header.place {
                     Place::Key => match data {
                         None => return Ok(Turn::Again { is_without: false }),
-                        Some(Value::BulkString(data)) if data.starts_with(token_text(token).as_bytes()) => {
+                        Some(Value::BulkString(data))
+                            if data.starts_with(token_text(token).as_bytes()) =>
+                        {
                             Bytes::from(data).slice(TOKEN_DIGITS..)
                         }
                         Some(_) => return Ok(Turn::Again { is_without: true }),
@@ -213,10 +232,14 @@ impl RedisStore {
         let (common, pins) = (self.common(), self.pins(scope));
         let mut arguments = texts(&common);
         arguments.extend(texts(&pins));
-        let mut answer = self.on_session(Operation::List, Kind::Read, scope, &arguments).await?;
+        let mut answer = self
+            .on_session(Operation::List, Kind::Read, scope, &arguments)
+            .await?;
         let mut lines = Vec::new();
         for pair in answer.list()?.chunks_exact(2) {
-            let call = str::from_utf8(&pair[0]).ok().and_then(|id| CallId::parse(id).ok());
+            let call = str::from_utf8(&pair[0])
+                .ok()
+                .and_then(|id| CallId::parse(id).ok());
             let call = call.ok_or_else(|| answer.unexpected())?;
             match ResultHeader::parse(&pair[1]) {
                 Ok(header) => lines.push(header.line(call)),
@@ -230,7 +253,8 @@ impl RedisStore {
 
     pub(crate) async fn remove_all(&self, scope: &Scope) -> Result<(), StoreError> {
         let common = self.common();
-        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common)).await?;
+        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common))
+            .await?;
         self.results.remove_session(scope);
         self.artifacts.remove_session(scope);
         Ok(())
@@ -241,7 +265,9 @@ impl RedisStore {
 enum Turn {
     Done(Lookup),
     /// It is to be asked again: the record is there, and its data was not asked for or was not there.
-    Again { is_without: bool },
+    Again {
+        is_without: bool,
+    },
 }
 
 /// Texts as arguments of a script.

@@ -83,8 +83,14 @@ static SOURCES: LazyLock<[Source; 18]> = LazyLock::new(|| {
         on_results!("summary"),
         on_results!("oldest"),
         on_results!("evict"),
-        Source::new(&[include_str!("lua/tenant.lua"), include_str!("lua/reserve.lua")]),
-        Source::new(&[include_str!("lua/tenant.lua"), include_str!("lua/settle.lua")]),
+        Source::new(&[
+            include_str!("lua/tenant.lua"),
+            include_str!("lua/reserve.lua"),
+        ]),
+        Source::new(&[
+            include_str!("lua/tenant.lua"),
+            include_str!("lua/settle.lua"),
+        ]),
     ]
 });
 

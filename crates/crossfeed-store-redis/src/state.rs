@@ -25,17 +25,25 @@ impl RedisStore {
     async fn read_record(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         let (now, key) = (self.now(), self.state_key(key));
         let arguments = [now.as_bytes()];
-        let read = self.connection.run(Operation::ReadState, Kind::Read, &key, &arguments, None);
+        let read = self
+            .connection
+            .run(Operation::ReadState, Kind::Read, &key, &arguments, None);
         let record = match read.await?.pop() {
             Some(Value::Nil) => return Ok(None),
             Some(Value::BulkString(record)) => Bytes::from(record),
             _ => return Err(bad_answer("a record of state is a text")),
         };
         let unreadable = || bad_answer("a record of state has no first line");
-        let end = record.iter().position(|byte| *byte == b'\n').ok_or_else(unreadable)?;
+        let end = record
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(unreadable)?;
         let line = str::from_utf8(&record[..end]).map_err(|_| unreadable())?;
         let mut words = line.split(' ');
-        let format: i64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(unreadable)?;
+        let format: i64 = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(unreadable)?;
         if format > crate::header::FORMAT {
             return Err(StoreError::Newer {
                 found: format,
@@ -72,7 +80,9 @@ impl RedisStore {
         let mut arguments = crate::results::texts(&arguments);
         arguments.push(&value);
         let key = self.state_key(key);
-        let write = self.connection.run(Operation::WriteState, Kind::Write, &key, &arguments, None);
+        let write = self
+            .connection
+            .run(Operation::WriteState, Kind::Write, &key, &arguments, None);
         match write.await?.pop() {
             Some(Value::Int(written)) => Ok((written == 1).then_some(version)),
             _ => Err(bad_answer("a write of state gives a number")),
@@ -82,7 +92,10 @@ impl RedisStore {
     async fn remove_record(&self, key: &str) -> Result<(), StoreError> {
         let mut command = Cmd::new();
         command.arg("DEL").arg(self.state_key(key));
-        self.connection.command(command, Kind::Write).await.map(drop)
+        self.connection
+            .command(command, Kind::Write)
+            .await
+            .map(drop)
     }
 }
 

@@ -14,8 +14,9 @@ use crate::{
 use async_trait::async_trait;
 use bytes::{BufMut as _, Bytes};
 use crossfeed_store::{
-    ArtifactLookup, BlobName, BlobStore, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup, MemoryLimits, ReadCache,
-    Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, BlobName, BlobStore, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
+    MemoryLimits, ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError,
+    StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use futures_util::future::join;
@@ -131,7 +132,9 @@ impl RedisStore {
         scope: &Scope,
         arguments: &[&[u8]],
     ) -> Result<Answer, StoreError> {
-        let (answer, _) = self.on_session_beside(operation, kind, scope, arguments, None).await?;
+        let (answer, _) = self
+            .on_session_beside(operation, kind, scope, arguments, None)
+            .await?;
         self.settle(scope, None, Some(&answer)).await?;
         Ok(answer)
     }
@@ -148,10 +151,17 @@ impl RedisStore {
         let session = ScopeTag::of_session(scope);
         let key = self.session_key(session);
         let is_before = matches!(beside, Some(Beside::Before(_)));
-        let answers = self.connection.run(operation, kind, &key, arguments, beside).await?;
+        let answers = self
+            .connection
+            .run(operation, kind, &key, arguments, beside)
+            .await?;
         let mut answers = answers.into_iter();
         let (first, second) = (answers.next(), answers.next());
-        let (answer, beside) = if is_before { (second, first) } else { (first, second) };
+        let (answer, beside) = if is_before {
+            (second, first)
+        } else {
+            (first, second)
+        };
         let answer = Answer::read(answer.ok_or_else(|| bad_answer("there is none"))?)?;
         self.see_off(ScopeTag::of_tenant(scope), session, &answer);
         Ok((answer, beside))
@@ -166,7 +176,10 @@ impl RedisStore {
                 Reason::Removed | Reason::Artifact => {}
             }
         }
-        let blobs = answer.left.iter().filter_map(|departed| departed.blob(tenant, session));
+        let blobs = answer
+            .left
+            .iter()
+            .filter_map(|departed| departed.blob(tenant, session));
         self.remove_blobs(blobs.collect());
     }
 
@@ -252,7 +265,11 @@ impl Prepared {
     }
 
     pub(crate) fn place(&self) -> Place {
-        if self.blob.is_some() { Place::Blob } else { Place::Key }
+        if self.blob.is_some() {
+            Place::Blob
+        } else {
+            Place::Key
+        }
     }
 }
 

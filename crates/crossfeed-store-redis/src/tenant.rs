@@ -115,7 +115,9 @@ impl RedisStore {
                 limit(self.options.tenant_results),
             ];
             arguments.extend(spent.iter().cloned());
-            let mut answer = self.on_account(Operation::Reserve, member.tenant, &arguments).await?;
+            let mut answer = self
+                .on_account(Operation::Reserve, member.tenant, &arguments)
+                .await?;
             match answer.status {
                 b'K' => return Ok(Some(Reservation(token))),
                 b'O' => {}
@@ -148,7 +150,9 @@ impl RedisStore {
 
     async fn has_header(&self, session: ScopeTag, call: &CallId) -> Result<bool, StoreError> {
         let mut command = redis::cmd("HEXISTS");
-        command.arg(self.session_key(session) + "h").arg(call.as_str());
+        command
+            .arg(self.session_key(session) + "h")
+            .arg(call.as_str());
         let answer = self.connection.command(command, Kind::Read).await?;
         redis::from_redis_value(answer).map_err(|_| bad_answer("`HEXISTS` gives a number"))
     }
@@ -177,10 +181,14 @@ impl RedisStore {
         let queue = self.account_key(tenant) + "q:" + project;
         for first in (0..).step_by(ASKED) {
             let mut command = redis::cmd("ZRANGE");
-            command.arg(&queue).arg(first).arg(first + ASKED - 1).arg("WITHSCORES");
+            command
+                .arg(&queue)
+                .arg(first)
+                .arg(first + ASKED - 1)
+                .arg("WITHSCORES");
             let sessions = self.connection.command(command, Kind::Read).await?;
-            let sessions: Vec<(String, f64)> = redis::from_redis_value(sessions)
-                .map_err(|_| bad_answer("sessions have times"))?;
+            let sessions: Vec<(String, f64)> =
+                redis::from_redis_value(sessions).map_err(|_| bad_answer("sessions have times"))?;
             let is_last = sessions.len() < ASKED;
             for (session, bound) in sessions {
                 // The best that this session can have: all others can have none better.
@@ -188,7 +196,8 @@ impl RedisStore {
                 if best.as_ref().is_some_and(|best| best.place <= place) {
                     break;
                 }
-                let session = ScopeTag::parse(&session).ok_or_else(|| bad_answer("a session has a tag"))?;
+                let session =
+                    ScopeTag::parse(&session).ok_or_else(|| bad_answer("a session has a tag"))?;
                 let member = Member {
                     tenant,
                     project: project.to_owned(),
@@ -218,7 +227,8 @@ impl RedisStore {
         };
         let mut arguments = self.common().to_vec();
         arguments.extend([victim.call, victim.token]);
-        self.on_member(Operation::Evict, &member, &arguments).await?;
+        self.on_member(Operation::Evict, &member, &arguments)
+            .await?;
         self.tell(&member, None).await?;
         Ok(true)
     }
@@ -231,7 +241,9 @@ impl RedisStore {
         if let Some(scope) = known {
             arguments.extend(self.pins(&scope));
         }
-        let mut answer = self.on_member(Operation::Oldest, member, &arguments).await?;
+        let mut answer = self
+            .on_member(Operation::Oldest, member, &arguments)
+            .await?;
         if answer.status != b'F' {
             return Ok(None);
         }
@@ -260,26 +272,37 @@ impl RedisStore {
             return Ok(());
         }
         let member = Member::of(scope);
-        let is_loss = |reason| matches!(reason, Reason::Evicted | Reason::Expired | Reason::Removed);
-        let has_lost = answer.is_some_and(|answer| answer.left.iter().any(|left| is_loss(left.reason)));
+        let is_loss =
+            |reason| matches!(reason, Reason::Evicted | Reason::Expired | Reason::Removed);
+        let has_lost =
+            answer.is_some_and(|answer| answer.left.iter().any(|left| is_loss(left.reason)));
         if reservation.is_some() || has_lost {
             self.tell(&member, reservation).await?;
         }
         Ok(())
     }
 
-    async fn tell(&self, member: &Member, reservation: Option<Reservation>) -> Result<(), StoreError> {
-        let mut answer = self.on_member(Operation::Summary, member, &self.common()).await?;
+    async fn tell(
+        &self,
+        member: &Member,
+        reservation: Option<Reservation>,
+    ) -> Result<(), StoreError> {
+        let mut answer = self
+            .on_member(Operation::Summary, member, &self.common())
+            .await?;
         let mut arguments = vec![
             member.session.to_string(),
             member.project.clone(),
-            reservation.map(|reservation| reservation.0).unwrap_or_default(),
+            reservation
+                .map(|reservation| reservation.0)
+                .unwrap_or_default(),
         ];
         for _ in 0..5 {
             arguments.push(text(answer.bytes()?)?);
         }
         arguments.push(microseconds(RESERVED_TIME).to_string());
-        self.on_account(Operation::Settle, member.tenant, &arguments).await?;
+        self.on_account(Operation::Settle, member.tenant, &arguments)
+            .await?;
         Ok(())
     }
 
@@ -291,7 +314,9 @@ impl RedisStore {
     ) -> Result<Answer, StoreError> {
         let key = self.account_key(tenant);
         let arguments = texts(arguments);
-        let answers = self.connection.run(operation, Kind::Read, &key, &arguments, None);
+        let answers = self
+            .connection
+            .run(operation, Kind::Read, &key, &arguments, None);
         Answer::read(answers.await?.pop().unwrap_or_default())
     }
 
@@ -303,7 +328,9 @@ impl RedisStore {
     ) -> Result<Answer, StoreError> {
         let key = self.session_key(member.session);
         let arguments = texts(arguments);
-        let answers = self.connection.run(operation, Kind::Read, &key, &arguments, None);
+        let answers = self
+            .connection
+            .run(operation, Kind::Read, &key, &arguments, None);
         let answer = Answer::read(answers.await?.pop().unwrap_or_default())?;
         self.see_off(member.tenant, member.session, &answer);
         Ok(answer)
@@ -320,7 +347,9 @@ impl RedisStore {
     /// Bytes of a tenant's results that this process uses.
     fn pinned_bytes(&self, tenant: ScopeTag) -> usize {
         let sessions = self.sessions.0.lock();
-        let of_tenant = sessions.values().filter(|scope| ScopeTag::of_tenant(scope) == tenant);
+        let of_tenant = sessions
+            .values()
+            .filter(|scope| ScopeTag::of_tenant(scope) == tenant);
         let held = of_tenant.flat_map(|scope| {
             let held = self.results.held(scope).into_iter();
             held.filter_map(|(call, version)| self.results.get(scope, &call, version))

@@ -12,19 +12,27 @@ pub enum RedisUrlError {
     )]
     Scheme,
     /// `redis://`, or `redis://host:x`.
-    #[error("the URL must name a host, or several separated by commas, each as `host` or `host:port`")]
+    #[error(
+        "the URL must name a host, or several separated by commas, each as `host` or `host:port`"
+    )]
     Host,
     /// `redis://a,b`.
     #[error("a URL that names several hosts begins with `redis+cluster://` or `redis+sentinel://`")]
     SeveralHosts,
     /// `redis://host/x`.
-    #[error("a database is a number: `redis://host/0`, or `?db=0` for sentinels; a cluster has only database 0")]
+    #[error(
+        "a database is a number: `redis://host/0`, or `?db=0` for sentinels; a cluster has only database 0"
+    )]
     Database,
     /// `redis+sentinel://host`.
-    #[error("the URL must name the primary that the sentinels watch: `redis+sentinel://host:26379/NAME`")]
+    #[error(
+        "the URL must name the primary that the sentinels watch: `redis+sentinel://host:26379/NAME`"
+    )]
     Primary,
     /// `redis://%zz@host`.
-    #[error("the user and password in the URL must be UTF-8, with `%` escapes for special characters")]
+    #[error(
+        "the user and password in the URL must be UTF-8, with `%` escapes for special characters"
+    )]
     Credentials,
     /// `redis://host?x=1`.
     #[error("the only parameter of the URL is `db`, for sentinels")]
@@ -104,9 +112,7 @@ pub(crate) fn parse(text: &str) -> Result<Url, RedisUrlError> {
             }
             let db = match query {
                 None => 0,
-                Some(query) => {
-                    number(query.strip_prefix("db=").ok_or(RedisUrlError::Parameter)?)?
-                }
+                Some(query) => number(query.strip_prefix("db=").ok_or(RedisUrlError::Parameter)?)?,
             };
             Servers::Sentinel {
                 sentinels: addresses,
@@ -198,11 +204,7 @@ mod tests {
         check("rediss://h:1/3", single("h", 1, 3), true);
         check("redis://[::1]:7000/", single("::1", 7000, 0), false);
         let nodes = vec![at("a", 1), at("b", 6379)];
-        check(
-            "redis+cluster://a:1,b",
-            Servers::Cluster { nodes },
-            false,
-        );
+        check("redis+cluster://a:1,b", Servers::Cluster { nodes }, false);
         let sentinels = vec![at("a", 26379), at("b", 7)];
         check(
             "rediss+sentinel://a,b:7/main?db=2",

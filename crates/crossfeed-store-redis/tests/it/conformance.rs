@@ -55,7 +55,11 @@ impl Servers {
 
     async fn open(&self, options: RedisOptions) -> Arc<dyn ResultStore> {
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
-        Arc::new(RedisStore::connect_with_clock(options, clock).await.unwrap())
+        Arc::new(
+            RedisStore::connect_with_clock(options, clock)
+                .await
+                .unwrap(),
+        )
     }
 
     async fn again(&self) -> Arc<dyn ResultStore> {
@@ -148,7 +152,8 @@ async fn a_server_with_blobs_keeps_all_laws() {
     let server = Server::plain().await;
     let mut servers = Servers::new(server.url());
     let blobs = Arc::<Blobs>::default() as Arc<dyn BlobStore>;
-    servers.change = Box::new(move |options| options.with_blobs(Arc::clone(&blobs)).with_blob_bytes(100));
+    servers.change =
+        Box::new(move |options| options.with_blobs(Arc::clone(&blobs)).with_blob_bytes(100));
     keeps_all_laws(&servers).await;
 }
 
@@ -160,7 +165,9 @@ async fn without_a_clock_of_its_own_a_store_goes_by_the_servers() {
     }
     let server = Server::plain().await;
     let limits = MemoryLimits::default().with_time_to_live(Duration::from_millis(300));
-    let options = RedisOptions::from_url(&server.url()).unwrap().with_limits(limits);
+    let options = RedisOptions::from_url(&server.url())
+        .unwrap()
+        .with_limits(limits);
     let store = RedisStore::connect(options).await.unwrap();
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     for _ in 0..4 {
@@ -169,10 +176,14 @@ async fn without_a_clock_of_its_own_a_store_goes_by_the_servers() {
     }
     tokio::time::sleep(Duration::from_millis(350)).await;
     let got = store.get(&scope(), &call("c1")).await.unwrap();
-    assert!(matches!(got, Lookup::Missing(Missing::Expired(_))), "{got:?}");
+    assert!(
+        matches!(got, Lookup::Missing(Missing::Expired(_))),
+        "{got:?}"
+    );
     store.put(&scope(), &call("c2"), text("2")).await.unwrap();
     eventually("the data goes without a request", async || {
-        let keys: Vec<String> = redis::from_redis_value(server.ask(&["KEYS", "*b:*"]).await).unwrap();
+        let keys: Vec<String> =
+            redis::from_redis_value(server.ask(&["KEYS", "*b:*"]).await).unwrap();
         keys.is_empty()
     })
     .await;
@@ -187,12 +198,17 @@ async fn a_tenant_never_holds_more_than_its_limit() {
     let server = Server::plain().await;
     let mut stores = Vec::new();
     for _ in 0..2 {
-        let options = RedisOptions::from_url(&server.url()).unwrap().with_tenant_bytes(Some(3000)).with_tenant_results(Some(20));
+        let options = RedisOptions::from_url(&server.url())
+            .unwrap()
+            .with_tenant_bytes(Some(3000))
+            .with_tenant_results(Some(20));
         stores.push(RedisStore::connect(options).await.unwrap());
     }
-    let scopes: Vec<Scope> = (0..4).map(|number| {
-        Scope::parse("tenant", &format!("p{}", number % 2), &format!("s{number}")).unwrap()
-    }).collect();
+    let scopes: Vec<Scope> = (0..4)
+        .map(|number| {
+            Scope::parse("tenant", &format!("p{}", number % 2), &format!("s{number}")).unwrap()
+        })
+        .collect();
     let (done, stores, scopes) = (AtomicBool::new(false), &stores, &scopes);
     let held = async || {
         let (mut bytes, mut results) = (0, 0);
@@ -207,7 +223,9 @@ async fn a_tenant_never_holds_more_than_its_limit() {
         for number in 0..40 {
             let id = call(&format!("c{writer}-{number}"));
             let result = text("x".repeat(50 + 37 * (number % 10)));
-            let put = stores[writer % 2].put(&scopes[(writer + number) % 4], &id, result).await;
+            let put = stores[writer % 2]
+                .put(&scopes[(writer + number) % 4], &id, result)
+                .await;
             assert_eq!(put.unwrap(), Recorded::New);
         }
     });
@@ -225,8 +243,17 @@ async fn a_tenant_never_holds_more_than_its_limit() {
     };
     let ((), (bytes, results)) = join(writers, watch).await;
     // A list of several sessions is not of one moment, so that this may see a few results twice.
-    assert!(bytes <= 3000 + 4 * 383 && results <= 24, "{bytes} bytes, {results} results");
+    assert!(
+        bytes <= 3000 + 4 * 383 && results <= 24,
+        "{bytes} bytes, {results} results"
+    );
     let (bytes, results) = held().await;
-    assert!(bytes <= 3000 && results <= 20, "{bytes} bytes, {results} results");
-    assert!(bytes > 2000 || results > 15, "no more went than had to: {bytes} bytes, {results} results");
+    assert!(
+        bytes <= 3000 && results <= 20,
+        "{bytes} bytes, {results} results"
+    );
+    assert!(
+        bytes > 2000 || results > 15,
+        "no more went than had to: {bytes} bytes, {results} results"
+    );
 }

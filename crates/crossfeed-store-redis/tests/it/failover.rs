@@ -10,12 +10,19 @@ use std::time::{Duration, Instant};
 
 /// Writes until the primary has been killed and some writes after it have been acknowledged; returns how many were, each
 /// under its number, and which of them came after.
-async fn write_through_a_failover(watched: &mut Watched, store: &RedisStore) -> (Vec<usize>, usize) {
+async fn write_through_a_failover(
+    watched: &mut Watched,
+    store: &RedisStore,
+) -> (Vec<usize>, usize) {
     let mut acknowledged = Vec::new();
     let mut killed: Option<(Instant, usize)> = None;
     for number in 0.. {
         let id = format!("c{number}");
-        if store.put(&scope(), &call(&id), text(id.clone())).await.is_ok() {
+        if store
+            .put(&scope(), &call(&id), text(id.clone()))
+            .await
+            .is_ok()
+        {
             acknowledged.push(number);
             tokio::time::sleep(Duration::from_millis(5)).await;
         } else {
@@ -27,10 +34,18 @@ async fn write_through_a_failover(watched: &mut Watched, store: &RedisStore) -> 
                 killed = Some((Instant::now(), number));
             }
             Some((at, first)) => {
-                if acknowledged.iter().filter(|number| **number > first).count() >= 50 {
+                if acknowledged
+                    .iter()
+                    .filter(|number| **number > first)
+                    .count()
+                    >= 50
+                {
                     return (acknowledged, first);
                 }
-                assert!(at.elapsed() < Duration::from_secs(20), "nothing was acknowledged after a failover");
+                assert!(
+                    at.elapsed() < Duration::from_secs(20),
+                    "nothing was acknowledged after a failover"
+                );
             }
             None => {}
         }
@@ -82,9 +97,18 @@ async fn a_failover_loses_at_most_the_last_that_the_primary_alone_had() {
     let store = RedisStore::connect(options(&watched)).await.unwrap();
     let (acknowledged, last_before) = write_through_a_failover(&mut watched, &store).await;
     let lost = lost(&store, &acknowledged).await;
-    let before: Vec<usize> = acknowledged.into_iter().filter(|number| *number <= last_before).collect();
-    assert!(before.ends_with(&lost), "what is lost are the last before the crash: {lost:?}");
-    assert!(lost.len() < before.len(), "the replica had received most: {lost:?} of {before:?}");
+    let before: Vec<usize> = acknowledged
+        .into_iter()
+        .filter(|number| *number <= last_before)
+        .collect();
+    assert!(
+        before.ends_with(&lost),
+        "what is lost are the last before the crash: {lost:?}"
+    );
+    assert!(
+        lost.len() < before.len(),
+        "the replica had received most: {lost:?} of {before:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,15 +121,26 @@ async fn a_write_that_no_replica_confirms_is_not_acknowledged() {
         number: 1,
         within: Duration::from_millis(100),
     };
-    let store = RedisStore::connect(options(&watched).with_durability(durability)).await.unwrap();
+    let store = RedisStore::connect(options(&watched).with_durability(durability))
+        .await
+        .unwrap();
     watched.replicas[0].pause();
     let put = store.put(&scope(), &call("c1"), text("1")).await;
-    assert!(put.as_ref().is_err_and(|error| error.may_retry()), "{put:?}");
+    assert!(
+        put.as_ref().is_err_and(|error| error.may_retry()),
+        "{put:?}"
+    );
     let again = store.put(&scope(), &call("c1"), text("1")).await;
-    assert!(again.is_err(), "the same again is not confirmed either: {again:?}");
+    assert!(
+        again.is_err(),
+        "the same again is not confirmed either: {again:?}"
+    );
     watched.replicas[0].resume();
     eventually("the replica follows", async || {
-        store.put(&scope(), &call("c1"), text("1")).await.is_ok_and(|put| put == Recorded::Unchanged)
+        store
+            .put(&scope(), &call("c1"), text("1"))
+            .await
+            .is_ok_and(|put| put == Recorded::Unchanged)
     })
     .await;
 }

@@ -39,7 +39,9 @@ fn options(url: &str) -> RedisOptions {
 
 /// A store that keeps nothing in this process, so that every byte comes from the server.
 async fn open(url: &str) -> RedisStore {
-    RedisStore::connect(options(url).with_cache_bytes(0)).await.unwrap()
+    RedisStore::connect(options(url).with_cache_bytes(0))
+        .await
+        .unwrap()
 }
 
 fn is_away<T>(outcome: &Result<T, StoreError>) -> bool {
@@ -78,7 +80,11 @@ async fn a_paused_server_is_unavailable_in_time_and_goes_on() {
         let start = Instant::now();
         let got = store.get(&scope(), &call("c1")).await;
         assert!(is_away(&got), "{got:?}");
-        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_millis(900),
+            "{:?}",
+            start.elapsed()
+        );
     }
     let put = store.put(&scope(), &call("c2"), text("2")).await;
     assert!(is_away(&put), "{put:?}");
@@ -94,14 +100,31 @@ async fn a_server_that_writes_to_the_disk_keeps_what_it_acknowledged_through_a_c
     if !is_installed() {
         return;
     }
-    let mut server = Server::start(&["--save", "", "--appendonly", "yes", "--appendfsync", "always"]).await;
+    let mut server = Server::start(&[
+        "--save",
+        "",
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "always",
+    ])
+    .await;
     let store = open(&server.url()).await;
     let large = "x".repeat(300_000);
     for id in 0..20 {
-        store.put(&scope(), &call(&format!("c{id}")), text(format!("{id}"))).await.unwrap();
+        store
+            .put(&scope(), &call(&format!("c{id}")), text(format!("{id}")))
+            .await
+            .unwrap();
     }
-    store.put(&scope(), &call("large"), text(large.clone())).await.unwrap();
-    store.put_artifact(&scope(), artifact("a1", &large)).await.unwrap();
+    store
+        .put(&scope(), &call("large"), text(large.clone()))
+        .await
+        .unwrap();
+    store
+        .put_artifact(&scope(), artifact("a1", &large))
+        .await
+        .unwrap();
     server.kill();
     assert!(is_away(&store.get(&scope(), &call("c1")).await));
     server.restart().await;
@@ -109,7 +132,10 @@ async fn a_server_that_writes_to_the_disk_keeps_what_it_acknowledged_through_a_c
         holds(&store, &format!("c{id}"), &format!("{id}")).await;
     }
     holds(&store, "large", &large).await;
-    let again = store.put_artifact(&scope(), artifact("a1", &large)).await.unwrap();
+    let again = store
+        .put_artifact(&scope(), artifact("a1", &large))
+        .await
+        .unwrap();
     assert_eq!(again, Recorded::Unchanged);
 }
 
@@ -121,12 +147,19 @@ async fn a_full_server_refuses_writes_and_answers_reads() {
     let server = Server::plain().await;
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
-    store.put_artifact(&scope(), artifact("a1", "1")).await.unwrap();
+    store
+        .put_artifact(&scope(), artifact("a1", "1"))
+        .await
+        .unwrap();
     server.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
     for bytes in [10, 100_000] {
-        let put = store.put(&scope(), &call("c2"), text("x".repeat(bytes))).await;
+        let put = store
+            .put(&scope(), &call("c2"), text("x".repeat(bytes)))
+            .await;
         assert!(matches!(put, Err(StoreError::NoSpace { .. })), "{put:?}");
-        let put = store.put_artifact(&scope(), artifact("a2", &"x".repeat(bytes))).await;
+        let put = store
+            .put_artifact(&scope(), artifact("a2", &"x".repeat(bytes)))
+            .await;
         assert!(matches!(put, Err(StoreError::NoSpace { .. })), "{put:?}");
     }
     holds(&store, "c1", "1").await;
@@ -148,7 +181,10 @@ async fn a_server_that_has_forgotten_its_scripts_is_given_them_again() {
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     server.ask(&["SCRIPT", "FLUSH"]).await;
     holds(&store, "c1", "1").await;
-    assert_eq!(store.put(&scope(), &call("c2"), text("2")).await.unwrap(), Recorded::New);
+    assert_eq!(
+        store.put(&scope(), &call("c2"), text("2")).await.unwrap(),
+        Recorded::New
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -160,17 +196,26 @@ async fn a_cut_connection_changes_no_answer() {
     let proxy = Proxy::to(server.port).await;
     let store = open(&proxy.url()).await;
     let large = "x".repeat(100_000);
-    store.put(&scope(), &call("large"), text(large.clone())).await.unwrap();
+    store
+        .put(&scope(), &call("large"), text(large.clone()))
+        .await
+        .unwrap();
     for bytes in 0..20 {
         let id = format!("c{bytes}");
         proxy.cut_after(bytes);
-        let put = store.put(&scope(), &call(&id), text(id.clone())).await.unwrap();
+        let put = store
+            .put(&scope(), &call(&id), text(id.clone()))
+            .await
+            .unwrap();
         assert_eq!(put, Recorded::New, "cut after {bytes} bytes");
         holds(&store, &id, &id).await;
         proxy.cut_after(bytes * 4999);
         holds(&store, "large", &large).await;
         proxy.cut_after(bytes);
-        let put = store.put_artifact(&scope(), artifact(&id, &id)).await.unwrap();
+        let put = store
+            .put_artifact(&scope(), artifact(&id, &id))
+            .await
+            .unwrap();
         assert_eq!(put, Recorded::New, "cut after {bytes} bytes");
     }
     assert!(proxy.cuts() >= 50, "{}", proxy.cuts());
@@ -203,9 +248,15 @@ async fn what_the_server_dropped_reads_as_evicted_and_can_be_recorded_again() {
     let server = Server::plain().await;
     let store = open(&server.url()).await;
     for id in ["c1", "c2"] {
-        store.put(&scope(), &call(id), text("1").with_tool("search")).await.unwrap();
+        store
+            .put(&scope(), &call(id), text("1").with_tool("search"))
+            .await
+            .unwrap();
     }
-    store.put_artifact(&scope(), artifact("a1", "1")).await.unwrap();
+    store
+        .put_artifact(&scope(), artifact("a1", "1"))
+        .await
+        .unwrap();
     let bodies: Vec<String> = keys(&server, "*b:*").await;
     assert_eq!(bodies.len(), 3);
     for key in &bodies {
@@ -216,16 +267,25 @@ async fn what_the_server_dropped_reads_as_evicted_and_can_be_recorded_again() {
         other => panic!("{other:?}"),
     }
     for (id, data) in [("c1", "2"), ("c2", "1")] {
-        assert_eq!(store.put(&scope(), &call(id), text(data)).await.unwrap(), Recorded::New);
+        assert_eq!(
+            store.put(&scope(), &call(id), text(data)).await.unwrap(),
+            Recorded::New
+        );
         holds(&store, id, data).await;
     }
     let id = ArtifactId::parse("a1").unwrap();
     let got = store.get_artifact(&scope(), &id, &call("c1")).await;
     assert!(matches!(got, Err(StoreError::Damaged { .. })), "{got:?}");
     assert!(store.list_artifacts(&scope()).await.unwrap()[0].damaged);
-    let put = store.put_artifact(&scope(), artifact("a1", "1")).await.unwrap();
+    let put = store
+        .put_artifact(&scope(), artifact("a1", "1"))
+        .await
+        .unwrap();
     assert_eq!(put, Recorded::Unchanged, "the same again repairs it");
-    let got = store.get_artifact(&scope(), &id, &call("c1")).await.unwrap();
+    let got = store
+        .get_artifact(&scope(), &id, &call("c1"))
+        .await
+        .unwrap();
     assert!(got.found().is_some());
 }
 
@@ -237,20 +297,33 @@ async fn a_session_of_which_the_server_dropped_a_part_agrees_with_itself_again()
     let server = Server::plain().await;
     let limits = MemoryLimits::default().with_session_bytes(1000);
     for table in ["h", "u", "x", "m"] {
-        let options = options(&server.url()).with_cache_bytes(0).with_prefix(table);
-        let store = RedisStore::connect(options.with_limits(limits.clone())).await.unwrap();
+        let options = options(&server.url())
+            .with_cache_bytes(0)
+            .with_prefix(table);
+        let store = RedisStore::connect(options.with_limits(limits.clone()))
+            .await
+            .unwrap();
         for id in ["c1", "c2", "c3"] {
-            store.put(&scope(), &call(id), text("x".repeat(300))).await.unwrap();
+            store
+                .put(&scope(), &call(id), text("x".repeat(300)))
+                .await
+                .unwrap();
         }
         let dropped: Vec<String> = keys(&server, &format!("{table}:*:{table}")).await;
         assert_eq!(dropped.len(), 1);
         server.ask(&["DEL", &dropped[0]]).await;
-        store.put(&scope(), &call("c4"), text("x".repeat(300))).await.unwrap();
+        store
+            .put(&scope(), &call("c4"), text("x".repeat(300)))
+            .await
+            .unwrap();
         let left = store.list(&scope()).await.unwrap();
         let expected = if table == "h" { 1 } else { 3 };
         assert_eq!(left.len(), expected, "{table}: {left:?}");
         for id in ["c5", "c6", "c7"] {
-            store.put(&scope(), &call(id), text("x".repeat(300))).await.unwrap();
+            store
+                .put(&scope(), &call(id), text("x".repeat(300)))
+                .await
+                .unwrap();
         }
         assert_eq!(store.list(&scope()).await.unwrap().len(), 3, "{table}");
     }
@@ -263,7 +336,9 @@ async fn what_a_later_version_wrote_is_not_misread_and_makes_room() {
     }
     let server = Server::plain().await;
     let limits = MemoryLimits::default().with_session_results(2);
-    let options = options(&server.url()).with_cache_bytes(0).with_limits(limits);
+    let options = options(&server.url())
+        .with_cache_bytes(0)
+        .with_limits(limits);
     let store = RedisStore::connect(options).await.unwrap();
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     let table: Vec<String> = keys(&server, "*:h").await;
@@ -277,7 +352,10 @@ async fn what_a_later_version_wrote_is_not_misread_and_makes_room() {
     let newer = format!("2{}\nnot JSON", &line[1..]);
     server.ask(&["HSET", &table[0], "c1", &newer]).await;
     let got = store.get(&scope(), &call("c1")).await;
-    assert!(matches!(got, Err(StoreError::Newer { found: 2, known: 1 })), "{got:?}");
+    assert!(
+        matches!(got, Err(StoreError::Newer { found: 2, known: 1 })),
+        "{got:?}"
+    );
     for id in ["c2", "c3"] {
         store.put(&scope(), &call(id), text("2")).await.unwrap();
     }
@@ -292,14 +370,20 @@ async fn nothing_stays_of_a_session_that_was_removed_and_all_else_has_an_end() {
     let server = Server::plain().await;
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
-    store.put(&scope(), &call("c2"), text("x".repeat(100_000))).await.unwrap();
+    store
+        .put(&scope(), &call("c2"), text("x".repeat(100_000)))
+        .await
+        .unwrap();
     let all: Vec<String> = keys(&server, "*").await;
     assert_eq!(all.len(), 6, "{all:?}");
     for key in &all {
         let time: i64 = from_redis_value(server.ask(&["PTTL", key]).await).unwrap();
         assert!(time > 0, "`{key}` would stay for ever");
     }
-    store.put_artifact(&scope(), artifact("a1", "1")).await.unwrap();
+    store
+        .put_artifact(&scope(), artifact("a1", "1"))
+        .await
+        .unwrap();
     store.remove_session(&scope()).await.unwrap();
     let all: Vec<String> = keys(&server, "*").await;
     assert!(all.is_empty(), "{all:?}");
@@ -314,8 +398,16 @@ async fn secrets_are_not_shown() {
     let port = server.port;
     let wrong = RedisStore::connect(options(&format!("redis://:sesame@127.0.0.1:{port}"))).await;
     let error = wrong.unwrap_err();
-    assert!(matches!(error, StoreError::Unavailable { retry: false, .. }), "{error:?}");
-    let right = RedisStore::connect(options(&format!("redis://:hunter2@127.0.0.1:{port}"))).await.unwrap();
+    assert!(
+        matches!(error, StoreError::Unavailable { retry: false, .. }),
+        "{error:?}"
+    );
+    let right = RedisStore::connect(options(&format!("redis://:hunter2@127.0.0.1:{port}")))
+        .await
+        .unwrap();
     let shown = format!("{error:?} {right:?}");
-    assert!(!shown.contains("sesame") && !shown.contains("hunter2"), "{shown}");
+    assert!(
+        !shown.contains("sesame") && !shown.contains("hunter2"),
+        "{shown}"
+    );
 }

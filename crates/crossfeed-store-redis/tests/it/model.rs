@@ -43,32 +43,32 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let (session, id) = (0..2u8, 0..7u8);
+    let (session, id) = (0..2u8, 0..5u8);
     let step = prop_oneof![
         8 => (session.clone(), id.clone(), 1..600usize, 0..3u8, any::<bool>()).prop_map(
             |(session, id, bytes, server, repeatable)| Step::Put { session, id, bytes, server, repeatable }
         ),
         6 => (session.clone(), id.clone()).prop_map(|(session, id)| Step::Get(session, id)),
-        2 => (session.clone(), id.clone()).prop_map(|(session, id)| Step::Hold(session, id)),
+        4 => (session.clone(), id.clone()).prop_map(|(session, id)| Step::Hold(session, id)),
         1 => Just(Step::Release),
         3 => session.clone().prop_map(Step::List),
-        3 => (1..8u64).prop_map(|tens| Step::Advance(10 * tens)),
+        3 => (1..6u64).prop_map(|tens| Step::Advance(10 * tens)),
         1 => session.clone().prop_map(Step::Remove),
         2 => (session.clone(), id.clone(), 1..400usize).prop_map(|(s, id, bytes)| Step::PutArtifact(s, id, bytes)),
         2 => (session.clone(), id).prop_map(|(session, id)| Step::GetArtifact(session, id)),
         1 => session.prop_map(Step::ListArtifacts),
         1 => Just(Step::Sweep),
     ];
-    prop::collection::vec(step, 1..60)
+    prop::collection::vec(step, 1..80)
 }
 
 fn limits() -> MemoryLimits {
     // No sum of steps in time is as long as one of these, where a microsecond would decide.
     MemoryLimits::default()
         .with_time_to_live(Duration::from_secs(65))
-        .with_max_age(Duration::from_secs(205))
-        .with_session_bytes(1500)
-        .with_session_results(5)
+        .with_max_age(Duration::from_secs(125))
+        .with_session_bytes(1200)
+        .with_session_results(4)
         .with_artifact_bytes(1000)
         .with_session_artifacts(4)
         .with_artifact_time_to_live(Some(Duration::from_secs(95)))
@@ -95,7 +95,10 @@ async fn answer(store: &dyn ResultStore, step: &Step, held: &mut Held) -> String
                 .with_server(format!("server {server}"))
                 .with_arguments(format!("[{bytes}]"))
                 .with_repeatable(*repeatable);
-            format!("{:?}", store.put(&scope(session), &call(&name(id)), result).await)
+            format!(
+                "{:?}",
+                store.put(&scope(session), &call(&name(id)), result).await
+            )
         }
         Step::Get(session, id) | Step::Hold(session, id) => {
             match store.get(&scope(session), &call(&name(id))).await.unwrap() {
@@ -117,14 +120,20 @@ async fn answer(store: &dyn ResultStore, step: &Step, held: &mut Held) -> String
         Step::Remove(session) => format!("{:?}", store.remove_session(&scope(session)).await),
         Step::PutArtifact(session, id, bytes) => {
             let document = Document::new("x".repeat(*bytes));
-            let artifact = StoredArtifact::new(artifact_id(id), call("c1"), document).with_tool("search");
+            let artifact =
+                StoredArtifact::new(artifact_id(id), call("c1"), document).with_tool("search");
             format!("{:?}", store.put_artifact(&scope(session), artifact).await)
         }
         Step::GetArtifact(session, id) => {
             let (scope, artifact) = (scope(session), artifact_id(id));
-            format!("{:?}", store.get_artifact(&scope, &artifact, &call("c1")).await)
+            format!(
+                "{:?}",
+                store.get_artifact(&scope, &artifact, &call("c1")).await
+            )
         }
-        Step::ListArtifacts(session) => format!("{:?}", store.list_artifacts(&scope(session)).await),
+        Step::ListArtifacts(session) => {
+            format!("{:?}", store.list_artifacts(&scope(session)).await)
+        }
         Step::Sweep => format!("{:?}", store.sweep().await),
         Step::Advance(_) => String::new(),
     }
@@ -133,8 +142,12 @@ async fn answer(store: &dyn ResultStore, step: &Step, held: &mut Held) -> String
 async fn agree(url: &str, prefix: String, steps: &[Step]) -> Result<(), TestCaseError> {
     let clock = Arc::<TickingClock>::default();
     let model = MemoryStore::with_clock(limits(), Arc::clone(&clock) as Arc<dyn Clock>);
-    let options = RedisOptions::from_url(url).unwrap().with_prefix(prefix).with_limits(limits());
-    let store = RedisStore::connect_with_clock(options.clone(), Arc::clone(&clock) as Arc<dyn Clock>);
+    let options = RedisOptions::from_url(url)
+        .unwrap()
+        .with_prefix(prefix)
+        .with_limits(limits());
+    let store =
+        RedisStore::connect_with_clock(options.clone(), Arc::clone(&clock) as Arc<dyn Clock>);
     let store = store.await.unwrap();
     let (mut expected, mut given) = (Held::new(), Held::new());
     for (number, step) in steps.iter().enumerate() {
@@ -153,7 +166,11 @@ fn it_answers_as_the_store_in_memory_does() {
     if !is_installed() {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let server = runtime.block_on(Server::plain());
     let cases = AtomicU32::new(0);
     proptest!(ProptestConfig::with_cases(200), |(steps in steps())| {

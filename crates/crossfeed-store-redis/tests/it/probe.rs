@@ -9,7 +9,12 @@ use crossfeed_store_redis::{Durability, RedisMode, RedisOptions, RedisReport, Re
 use std::time::Duration;
 
 async fn probe(options: RedisOptions) -> RedisReport {
-    RedisStore::connect(options).await.unwrap().probe().await.unwrap()
+    RedisStore::connect(options)
+        .await
+        .unwrap()
+        .probe()
+        .await
+        .unwrap()
 }
 
 fn options(url: &str) -> RedisOptions {
@@ -21,12 +26,16 @@ async fn a_probe_says_what_the_servers_are() {
     if !is_installed() {
         return;
     }
-    let server = Server::start(&["--save", "", "--appendonly", "yes", "--maxmemory", "100mb"]).await;
+    let server =
+        Server::start(&["--save", "", "--appendonly", "yes", "--maxmemory", "100mb"]).await;
     let report = probe(options(&server.url())).await;
     assert_eq!(report.mode, RedisMode::Single { replicas: 0 });
     assert_eq!(report.warnings, [""; 0]);
     let shown = report.to_string();
-    assert!(shown.ends_with("single, append-only file, 100 MiB, noeviction"), "{shown}");
+    assert!(
+        shown.ends_with("single, append-only file, 100 MiB, noeviction"),
+        "{shown}"
+    );
 
     let cluster = Cluster::start().await;
     let report = probe(options(&cluster.url())).await;
@@ -40,8 +49,20 @@ async fn a_probe_says_what_the_servers_are() {
     };
     let report = probe(options(&watched.url()).with_durability(durability)).await;
     let primary = "main".to_owned();
-    assert_eq!(report.mode, RedisMode::Sentinel { primary, replicas: 1 });
-    assert!(report.warnings.iter().any(|warning| warning.contains("1 are connected")), "{report:?}");
+    assert_eq!(
+        report.mode,
+        RedisMode::Sentinel {
+            primary,
+            replicas: 1
+        }
+    );
+    assert!(
+        report
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("1 are connected")),
+        "{report:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,8 +85,12 @@ async fn metrics_count_what_was_done() {
     }
     let server = Server::plain().await;
     let limits = MemoryLimits::default().with_session_results(2);
-    let one = RedisStore::connect(options(&server.url()).with_limits(limits.clone())).await.unwrap();
-    let two = RedisStore::connect(options(&server.url()).with_limits(limits)).await.unwrap();
+    let one = RedisStore::connect(options(&server.url()).with_limits(limits.clone()))
+        .await
+        .unwrap();
+    let two = RedisStore::connect(options(&server.url()).with_limits(limits))
+        .await
+        .unwrap();
     for id in ["c1", "c2", "c3"] {
         one.put(&scope(), &call(id), text(id)).await.unwrap();
     }
@@ -74,7 +99,11 @@ async fn metrics_count_what_was_done() {
     }
     two.get(&scope(), &call("c1")).await.unwrap();
     let metrics = one.metrics();
-    let put = metrics.operations.iter().find(|operation| operation.operation == "put").unwrap();
+    let put = metrics
+        .operations
+        .iter()
+        .find(|operation| operation.operation == "put")
+        .unwrap();
     assert_eq!((put.count, put.failed, metrics.evicted), (3, 0, 1));
     assert!(put.total > Duration::ZERO && put.histogram.iter().sum::<u64>() == 3);
     let metrics = two.metrics();

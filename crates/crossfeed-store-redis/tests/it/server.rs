@@ -18,10 +18,16 @@ pub(crate) struct Server {
 }
 
 /// Whether `redis-server` is there. Without it tests are skipped aloud, or fail where it is required.
-#[expect(clippy::disallowed_methods, reason = "tests ask the environment, and start servers")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests ask the environment, and start servers"
+)]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn is_installed() -> bool {
-    let version = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
+    let version = Command::new("redis-server")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
     let is_installed = version.is_ok_and(|status| status.success());
     if !is_installed {
         let required = std::env::var("CROSSFEED_REQUIRE_REDIS").is_ok_and(|value| value == "1");
@@ -57,7 +63,14 @@ impl Server {
             arguments.push(path.to_str().unwrap().to_owned());
         }
         let port_text = port.to_string();
-        let common = ["--port", &port_text, "--bind", "127.0.0.1", "--dir", directory.to_str().unwrap()];
+        let common = [
+            "--port",
+            &port_text,
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            directory.to_str().unwrap(),
+        ];
         arguments.extend(common.iter().chain(options).map(|text| (*text).to_owned()));
         let child = spawn(&arguments);
         let server = Self {
@@ -82,7 +95,9 @@ impl Server {
     async fn answers(&self) {
         for _ in 0..200 {
             let answer = self.try_ask(&["PING"]).await;
-            let is_loading = |error: &RedisError| error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading);
+            let is_loading = |error: &RedisError| {
+                error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
+            };
             if !answer.is_err_and(|error| error.is_io_error() || is_loading(&error)) {
                 return;
             }
@@ -92,7 +107,9 @@ impl Server {
     }
 
     pub(crate) async fn connection(&self) -> redis::RedisResult<MultiplexedConnection> {
-        redis::Client::open(self.url())?.get_multiplexed_async_connection().await
+        redis::Client::open(self.url())?
+            .get_multiplexed_async_connection()
+            .await
     }
 
     pub(crate) async fn try_ask(&self, words: &[&str]) -> redis::RedisResult<Value> {
@@ -157,10 +174,19 @@ impl Server {
         self.signal("CONT");
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tests send signals to their own servers")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests send signals to their own servers"
+    )]
     fn signal(&self, name: &str) {
         let command = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &command])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -183,7 +209,14 @@ impl Cluster {
         let mut servers = Vec::new();
         for _ in 0..3 {
             let bus = free_port().to_string();
-            let options = ["--save", "", "--cluster-enabled", "yes", "--cluster-port", &bus];
+            let options = [
+                "--save",
+                "",
+                "--cluster-enabled",
+                "yes",
+                "--cluster-port",
+                &bus,
+            ];
             servers.push((Server::start(&options).await, bus));
         }
         let slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
@@ -192,12 +225,16 @@ impl Cluster {
         }
         for (server, bus) in &servers[1..] {
             let port = server.port.to_string();
-            servers[0].0.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]).await;
+            servers[0]
+                .0
+                .ask(&["CLUSTER", "MEET", "127.0.0.1", &port, bus])
+                .await;
         }
         let servers: Vec<Server> = servers.into_iter().map(|(server, _)| server).collect();
         for server in &servers {
             eventually("the cluster is whole", async || {
-                let info: String = redis::from_redis_value(server.ask(&["CLUSTER", "INFO"]).await).unwrap();
+                let info: String =
+                    redis::from_redis_value(server.ask(&["CLUSTER", "INFO"]).await).unwrap();
                 info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
             })
             .await;
@@ -206,7 +243,11 @@ impl Cluster {
     }
 
     pub(crate) fn url(&self) -> String {
-        let nodes: Vec<String> = self.0.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+        let nodes: Vec<String> = self
+            .0
+            .iter()
+            .map(|node| format!("127.0.0.1:{}", node.port))
+            .collect();
         format!("redis+cluster://{}", nodes.join(","))
     }
 }
@@ -224,7 +265,15 @@ impl Watched {
         let port = primary.port.to_string();
         let mut started = Vec::new();
         for _ in 0..replicas {
-            let options = ["--save", "", "--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1", &port];
+            let options = [
+                "--save",
+                "",
+                "--repl-diskless-sync-delay",
+                "0",
+                "--replicaof",
+                "127.0.0.1",
+                &port,
+            ];
             started.push(Server::start(&options).await);
         }
         for replica in &started {
@@ -250,7 +299,10 @@ impl Watched {
             sentinel,
         };
         eventually("the sentinel knows the replicas", async || {
-            this.sentinel.info("sentinel", "master0").await.contains(&format!("slaves={replicas}"))
+            this.sentinel
+                .info("sentinel", "master0")
+                .await
+                .contains(&format!("slaves={replicas}"))
         })
         .await;
         this
