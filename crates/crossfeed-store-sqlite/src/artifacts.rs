@@ -3,28 +3,27 @@
 //! Runs on a thread that may wait. Every artifact that is read is checked.
 
 use crate::{
-    digest::Digest,
-    fault,
-    files::{Content, Files},
+    database::Database,
+    files::Content,
     header::{Header, is_unreadable, milliseconds},
-    loaded::{LoadedArtifacts, Name},
-    open::{self, OpenedStore},
-    options::SqliteOptions,
-    rows::{self, Line, RowKey},
-    writer::{Turn, Writer},
+    options::{Durability, SqliteOptions},
+    rows::{self, Line, Name, RowKey},
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, Clock, Damage, ListedArtifact, Recorded, StoreError,
-    StoredArtifact, Tombstone,
+    ArtifactLookup, ArtifactMissing, Clock, Damage, Digest, ListedArtifact, ReadCache, Recorded,
+    StoreError, StoredArtifact, Tombstone,
 };
-use crossfeed_wire::Scope;
-use parking_lot::{Mutex, MutexGuard};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::{path::Path, sync::Arc};
 
+/// Acknowledged artifacts survive a loss of power.
+const DURABILITY: Durability = Durability::Flushed;
+
 /// How often a row is looked up again if its file was removed meanwhile.
-const LOOKS: usize = 3;
+pub(crate) const LOOKS: usize = 3;
 
 /// Before all rows that expire.
 const START: RowKey = (i64::MIN, i64::MIN);
@@ -32,11 +31,8 @@ const START: RowKey = (i64::MIN, i64::MIN);
 pub(crate) struct Artifacts {
     options: SqliteOptions,
     clock: Arc<dyn Clock>,
-    reader: Mutex<Connection>,
-    /// None where nothing can be written.
-    writer: Option<Writer>,
-    files: Files,
-    loaded: Mutex<LoadedArtifacts>,
+    database: Database,
+    loaded: ReadCache<(ArtifactId, CallId), StoredArtifact>,
     /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
     /// are passed over.
     retired: Mutex<RowKey>,
@@ -48,52 +44,29 @@ impl Artifacts {
         options: SqliteOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
-        let OpenedStore {
-            reader,
-            writer,
-            files,
-        } = open::open(directory, &options)?;
-        let artifacts = Self {
-            loaded: Mutex::new(LoadedArtifacts::new(options.loaded_bytes)),
+        Ok(Self {
+            database: Database::open(directory, &rows::LAYOUT, &options, DURABILITY, false)?,
+            loaded: ReadCache::new(options.loaded_bytes),
             retired: Mutex::new(START),
-            writer: writer.map(|writer| Writer::new(writer, options.busy_timeout)),
             options,
             clock,
-            reader: Mutex::new(reader),
-            files: Files::new(files),
-        };
-        // What a crash has left behind disturbs nothing, so it may as well stay there until the
-        // next time.
-        let _ = artifacts.remove_orphans();
-        Ok(artifacts)
+        })
     }
 
     pub(crate) fn options(&self) -> &SqliteOptions {
         &self.options
     }
 
-    pub(crate) fn can_write(&self) -> bool {
-        self.writer.is_some()
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     fn now(&self) -> i64 {
         milliseconds(self.clock.now())
     }
 
-    pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that a panic ended was rolled back.
-        self.reader.lock()
-    }
-
-    pub(crate) fn writer(&self) -> Result<Turn<'_>, StoreError> {
-        match &self.writer {
-            Some(writer) => writer.take(),
-            None => Err(StoreError::ReadOnly { source: None }),
-        }
-    }
-
     fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
-        outcome.map_err(|error| fault::sqlite(error, self.options.busy_timeout))
+        self.database.sql(outcome)
     }
 
     /// The row of an artifact, expired or not.
@@ -127,11 +100,11 @@ impl Artifacts {
             .artifact_time_to_live
             .map(|time| now.saturating_add(milliseconds(time)));
         let in_file = data.len() > self.options.file_bytes;
-        let header = Header::new(artifact, now, expires_at, Digest::new(data), in_file);
+        let header = Header::new(artifact, now, expires_at, Digest::of(data), in_file);
 
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
-            let reader = self.reader();
+            let reader = self.database.reader();
             // One transaction, so that the row cannot go between its parts.
             let transaction = self.sql(reader.unchecked_transaction())?;
             let held = self.held(&transaction, &name, &header, data, now)?;
@@ -143,14 +116,14 @@ impl Artifacts {
         if let Some(held) = held {
             return self.again(&name, &held, data);
         }
-        if self.writer.is_none() {
+        if !self.database.can_write() {
             return Err(StoreError::ReadOnly { source: None });
         }
         if in_file {
-            self.files.put(&header.data_digest, data)?;
+            self.database.files.put(&header.data_digest, data)?;
         }
-        let mut writer = self.writer()?;
-        let transaction = writer.begin()?;
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(DURABILITY)?;
         if let Some(held) = self.held(&transaction, &name, &header, data, now)? {
             drop(transaction);
             drop(writer);
@@ -162,9 +135,9 @@ impl Artifacts {
             self.sql(rows::delete(&transaction, expired.number))?;
         }
         self.check_room(&transaction, scope, &header, now)?;
-        if in_file && !self.files.has(&header.data_digest, data.len()) {
+        if in_file && !self.database.files.has(&header.data_digest, data.len()) {
             // It was removed with the last row that named it; now the lock prevents that.
-            self.files.put(&header.data_digest, data)?;
+            self.database.files.put(&header.data_digest, data)?;
         }
         let in_row = (!in_file).then_some(&data[..]);
         self.sql(rows::insert(&transaction, scope, &header, in_row))?;
@@ -206,11 +179,14 @@ impl Artifacts {
 
     /// Records an artifact again whose row exists.
     fn again(&self, name: &Name, held: &Header, data: &Bytes) -> Result<Recorded, StoreError> {
-        if held.in_file && self.writer.is_some() {
+        if held.in_file && self.database.can_write() {
             // Here is the data again, in case that the file was damaged.
-            self.files.put(&held.data_digest, data)?;
+            self.database.files.put(&held.data_digest, data)?;
         } else if held.in_file {
-            let content = self.files.read(&held.data_digest, held.data_bytes)?;
+            let content = self
+                .database
+                .files
+                .read(&held.data_digest, held.data_bytes)?;
             if !matches!(content, Content::Whole(_)) {
                 return Err(damaged(name));
             }
@@ -232,10 +208,11 @@ impl Artifacts {
     }
 
     pub(crate) fn get(&self, name: &Name) -> Result<ArtifactLookup, StoreError> {
+        let ids = (name.1.clone(), name.2.clone());
         for _ in 0..LOOKS {
             let now = self.now();
-            let (header, in_row) = {
-                let reader = self.reader();
+            let (header, version, in_row) = {
+                let reader = self.database.reader();
                 // One transaction, so that the row cannot go between its parts.
                 let transaction = self.sql(reader.unchecked_transaction())?;
                 let Some(header) = self.find(&transaction, name)? else {
@@ -251,7 +228,8 @@ impl Artifacts {
                 if header.has_expired(now) {
                     return Ok(expired_lookup(header.tool));
                 }
-                if let Some(artifact) = self.loaded.lock().get(name, header.number) {
+                let version = header.number.unsigned_abs();
+                if let Some(artifact) = self.loaded.get(&name.0, &ids, version) {
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 let in_row = if header.in_file {
@@ -259,21 +237,18 @@ impl Artifacts {
                 } else {
                     Some(self.sql(rows::data(&transaction, header.number))?)
                 };
-                (header, in_row)
+                (header, version, in_row)
             };
             let (digest, bytes) = (&header.data_digest, header.data_bytes);
             let content = match in_row {
                 Some(Some(data)) => Content::checked(data, digest, bytes),
                 Some(None) => Content::Damaged,
-                None => self.files.read(digest, bytes)?,
+                None => self.database.files.read(digest, bytes)?,
             };
             match content {
                 Content::Whole(data) => {
-                    let number = header.number;
                     let artifact = Arc::new(header.artifact(Bytes::from(data)));
-                    self.loaded
-                        .lock()
-                        .put(name.clone(), number, artifact.clone());
+                    let artifact = self.loaded.put(&name.0, &ids, version, artifact);
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 Content::Damaged => return Err(damaged(name)),
@@ -286,7 +261,7 @@ impl Artifacts {
 
     pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let now = self.now();
-        let lines = self.sql(rows::list(&self.reader(), scope))?;
+        let lines = self.sql(rows::list(&self.database.reader(), scope))?;
         let listed = lines.into_iter().filter_map(|line| match line {
             Line::Whole(header) => (!header.has_expired(now)).then(|| header.line()),
             Line::Damaged(artifact_id, call_id) => {
@@ -298,30 +273,36 @@ impl Artifacts {
 
     /// Removes a session's rows, then the files that only they named.
     pub(crate) fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let known = self.sql(rows::has_session(&self.reader(), scope))?;
+        let known = self.sql(rows::has_session(&self.database.reader(), scope))?;
         if known {
-            let mut writer = self.writer()?;
-            let transaction = writer.begin()?;
+            let mut writer = self.database.writer()?;
+            let transaction = writer.begin(DURABILITY)?;
             let files = self.sql(rows::delete_session(&transaction, scope))?;
             self.sql(transaction.commit())?;
             // The session has gone; what stays behind of it is for the next sweep.
-            let _ = self.remove_unnamed(&mut writer, &files);
+            drop(writer);
+            let _ = self.database.remove_unnamed(&files);
         }
-        self.loaded.lock().remove_session(scope);
+        self.loaded.remove_session(scope);
         Ok(())
+    }
+
+    /// How many artifacts there are, and their bytes, those included that have expired unseen.
+    pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
+        self.sql(rows::total(&self.database.reader()))
     }
 
     /// Notes what has expired, forgets what has long been, and removes files that were left behind.
     pub(crate) fn sweep(&self) -> Result<(), StoreError> {
         let now = self.now();
         let forgotten = now.saturating_sub(milliseconds(self.options.limits.max_age));
-        let overdue = self.sql(rows::has_overdue(&self.reader(), now, forgotten))?;
-        if overdue && self.writer.is_some() {
+        let overdue = self.sql(rows::has_overdue(&self.database.reader(), now, forgotten))?;
+        if overdue && self.database.can_write() {
             let mut place = Some(START);
             while let Some(after) = place {
                 // Some at a time, so that other writers do not wait for long.
-                let mut writer = self.writer()?;
-                let transaction = writer.begin()?;
+                let mut writer = self.database.writer()?;
+                let transaction = writer.begin(DURABILITY)?;
                 place = self.sql(rows::retire(&transaction, now, after))?;
                 if place.is_none() {
                     self.sql(rows::forget(&transaction, forgotten))?;
@@ -329,38 +310,7 @@ impl Artifacts {
                 self.sql(transaction.commit())?;
             }
         }
-        self.remove_orphans()
-    }
-
-    /// Removes old files that no row names.
-    fn remove_orphans(&self) -> Result<(), StoreError> {
-        if self.writer.is_none() {
-            return Ok(());
-        }
-        let mut unnamed = Vec::new();
-        for digest in self.files.old(self.options.orphan_age) {
-            if !self.sql(rows::names_file(&self.reader(), &digest))? {
-                unnamed.push(digest);
-            }
-        }
-        if unnamed.is_empty() {
-            return Ok(());
-        }
-        self.remove_unnamed(&mut self.writer()?, &unnamed)
-    }
-
-    /// Removes the files that no row names, under the lock that keeps new rows out.
-    fn remove_unnamed(&self, writer: &mut Turn<'_>, files: &[Digest]) -> Result<(), StoreError> {
-        if files.is_empty() {
-            return Ok(());
-        }
-        let transaction = writer.begin()?;
-        for digest in files {
-            if !self.sql(rows::names_file(&transaction, digest))? {
-                self.files.remove(digest);
-            }
-        }
-        Ok(())
+        self.database.remove_orphans()
     }
 }
 

@@ -10,9 +10,6 @@ use std::{
     time::Duration,
 };
 
-/// The database within the directory.
-pub(crate) const DATABASE: &str = "artifacts.db";
-
 /// An error, and the file that it is about, as seen from the store's directory.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {error}")]
@@ -29,14 +26,14 @@ fn named<E: Error + Send + Sync + 'static>(
     Box::new(NamedError { file, error })
 }
 
-/// The store error for an error of SQLite; `waited` is how long it waited for a lock.
-pub(crate) fn sqlite(error: SqliteError, waited: Duration) -> StoreError {
+/// The store error for an error of SQLite in a database; `waited` is how long it waited for a lock.
+pub(crate) fn sqlite(database: &'static str, error: SqliteError, waited: Duration) -> StoreError {
     let code = match &error {
         SqliteError::SqliteFailure(failure, _) => failure.code,
         error if is_unreadable(error) => ErrorCode::DatabaseCorrupt,
         _ => ErrorCode::Unknown,
     };
-    let source = named(DATABASE, error);
+    let source = named(database, error);
     match code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
             StoreError::Locked { waited, source }

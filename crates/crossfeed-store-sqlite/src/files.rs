@@ -3,8 +3,8 @@
 //! Every file that is read is checked. A file is written under another name, flushed and renamed,
 //! so that one that has its name is whole.
 
-use crate::{digest::Digest, fault};
-use crossfeed_store::StoreError;
+use crate::{fault, options::Durability};
+use crossfeed_store::{Digest, StoreError};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
@@ -14,9 +14,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The folder of files within the store's directory.
-pub(crate) const FILES: &str = "data";
-
 /// The end of the name of a file that is being written.
 const PARTIAL: &str = ".partial";
 
@@ -25,6 +22,9 @@ const TRIES: usize = 1000;
 
 pub(crate) struct Files {
     directory: PathBuf,
+    /// The name of the directory within the store's.
+    folder: &'static str,
+    durability: Durability,
     /// Numbers files that are written at the same time.
     written: AtomicU64,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Content {
 impl Content {
     /// Reads a file and checks it.
     pub(crate) fn checked(data: Vec<u8>, digest: &Digest, bytes: usize) -> Self {
-        if data.len() == bytes && Digest::new(&data) == *digest {
+        if data.len() == bytes && Digest::of(&data) == *digest {
             Self::Whole(data)
         } else {
             Self::Damaged
@@ -49,36 +49,45 @@ impl Content {
 }
 
 impl Files {
-    pub(crate) fn new(directory: PathBuf) -> Self {
+    /// The files in a folder of a store.
+    pub(crate) fn new(store: &Path, folder: &'static str, durability: Durability) -> Self {
         Self {
-            directory,
+            directory: store.join(folder),
+            folder,
+            durability,
             written: AtomicU64::new(0),
         }
     }
 
     fn path(&self, digest: &Digest) -> PathBuf {
-        self.directory.join(digest.to_string())
+        self.directory.join(digest.to_hex())
     }
 
-    /// Makes sure that the data is on the disk under its name, and that its file looks new, so that
-    /// no sweep takes it for one that was left behind.
+    /// Makes sure that the data is there under its name, on the disk where it is to be, and that its file looks new,
+    /// so that no sweep takes it for one that was left behind.
     pub(crate) fn put(&self, digest: &Digest, data: &[u8]) -> Result<(), StoreError> {
         let path = self.path(digest);
         let is_there = matches!(self.read(digest, data.len()), Ok(Content::Whole(_)));
         if !(is_there && renew(&path).is_ok()) {
             self.write(&path, digest, data)
-                .map_err(|error| fault::writing(name_of(digest), error))?;
+                .map_err(|error| fault::writing(self.name_of(digest), error))?;
+        }
+        if self.durability == Durability::Process {
+            return Ok(());
         }
         // Also for a file that was there: its writer may not have come to this yet.
-        flush_directory(&self.directory).map_err(|error| fault::writing(FILES, error))
+        flush_directory(&self.directory).map_err(|error| fault::writing(self.folder, error))
     }
 
-    /// Writes data down to the disk, then gives it its name.
+    /// Writes data, then gives it its name.
     fn write(&self, path: &Path, digest: &Digest, data: &[u8]) -> io::Result<()> {
         let (partial, mut file) = self.begin(digest)?;
         let written = file
             .write_all(data)
-            .and_then(|()| file.sync_all())
+            .and_then(|()| match self.durability {
+                Durability::Process => Ok(()),
+                Durability::Flushed => file.sync_all(),
+            })
             .and_then(|()| fs::rename(&partial, path));
         if written.is_err() {
             // A partial file that stays does no harm.
@@ -93,7 +102,7 @@ impl Files {
         let mut tries = 0;
         loop {
             let number = self.written.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{digest}.{}.{number}{PARTIAL}", process::id());
+            let name = format!("{}.{}.{number}{PARTIAL}", digest.to_hex(), process::id());
             let partial = self.directory.join(name);
             tries += 1;
             match create(&partial) {
@@ -110,7 +119,7 @@ impl Files {
     }
 
     pub(crate) fn read(&self, digest: &Digest, bytes: usize) -> Result<Content, StoreError> {
-        let unreadable = |error| fault::reading(name_of(digest), error);
+        let unreadable = |error| fault::reading(self.name_of(digest), error);
         let mut file = match File::open(self.path(digest)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::Missing),
@@ -124,6 +133,11 @@ impl Files {
         let mut data = Vec::with_capacity(bytes);
         file.read_to_end(&mut data).map_err(unreadable)?;
         Ok(Content::checked(data, digest, bytes))
+    }
+
+    /// The name of a file, as seen from the store's directory.
+    fn name_of(&self, digest: &Digest) -> String {
+        format!("{}/{}", self.folder, digest.to_hex())
     }
 
     /// Removes a file. The caller holds the lock that keeps new rows out.
@@ -152,17 +166,12 @@ impl Files {
             let Some(name) = name.to_str() else { continue };
             if name.ends_with(PARTIAL) {
                 let _ = fs::remove_file(entry.path());
-            } else if let Some(digest) = Digest::parse(name) {
+            } else if let Ok(digest) = Digest::from_hex(name) {
                 old.push(digest);
             }
         }
         old
     }
-}
-
-/// The name of a file, as seen from the store's directory.
-fn name_of(digest: &Digest) -> String {
-    format!("{FILES}/{digest}")
 }
 
 /// Makes a new file that only its owner can read.

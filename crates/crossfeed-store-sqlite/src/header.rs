@@ -2,10 +2,10 @@
 //!
 //! A header is everything about an artifact but its data.
 
-use crate::{digest::Digest, loaded::Name};
+use crate::rows::Name;
 use bytes::Bytes;
 use crossfeed_json::Document;
-use crossfeed_store::{ListedArtifact, StoredArtifact};
+use crossfeed_store::{Digest, ListedArtifact, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use rusqlite::{Result, Row, types::Type};
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl Header {
     pub(crate) fn digest(&self, scope: &Scope) -> Digest {
         let details = details_text(&self.details);
         let expires_at = self.expires_at.map(i64::to_le_bytes);
-        Digest::from_parts(&[
+        Digest::of_parts([
             Some(scope.tenant().as_bytes()),
             Some(scope.project().as_bytes()),
             Some(scope.session().as_bytes()),
@@ -106,7 +106,7 @@ impl Header {
             self.base.as_deref().map(str::as_bytes),
             Some(details.as_bytes()),
             Some(&(self.data_bytes as u64).to_le_bytes()),
-            Some(&self.data_digest.0),
+            Some(self.data_digest.as_bytes()),
             self.summary.as_deref(),
         ])
     }
@@ -186,10 +186,10 @@ pub(crate) fn scope(row: &Row<'_>) -> Result<Scope> {
 
 pub(crate) fn digest(row: &Row<'_>, column: &str) -> Result<Digest> {
     let bytes: Vec<u8> = row.get(column)?;
-    Digest::from_slice(&bytes).ok_or_else(|| unreadable("a digest has 32 bytes".into()))
+    Digest::try_from(&bytes[..]).map_err(|error| unreadable(Box::new(error)))
 }
 
-fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+pub(crate) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error)
 }
 

@@ -16,14 +16,16 @@
 //! - No file is removed that a row names: that is looked up under the lock that keeps writers out.
 
 mod artifacts;
+mod blocking;
 mod clock;
-mod digest;
+mod database;
 mod fault;
 mod files;
 mod header;
-mod loaded;
 mod open;
 mod options;
+mod probe;
+mod results;
 mod rows;
 mod store;
 mod writer;
@@ -32,5 +34,6 @@ mod writer;
 mod tests;
 
 pub use clock::CalendarClock;
-pub use options::SqliteOptions;
+pub use options::{Durability, SqliteOptions};
+pub use probe::Probe;
 pub use store::SqliteStore;

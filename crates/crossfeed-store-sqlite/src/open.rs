@@ -3,8 +3,8 @@
 //! Writes nothing until an existing database is known to be a store of this format.
 
 use crate::{
-    fault::{self, DATABASE},
-    files::{FILES, create, flush_directory},
+    fault,
+    files::{create, flush_directory},
     options::SqliteOptions,
 };
 use crossfeed_store::StoreError;
@@ -20,67 +20,44 @@ use std::{
 
 /// The name of the directory itself in errors.
 const PLACE: &str = "the store's directory";
-/// Marks the database as one of ours: `cfas`.
-const APPLICATION: i64 = 0x6366_6173;
-/// The latest format that is known.
-pub(crate) const FORMAT: i64 = 1;
 /// How long to wait before it is tried once more to get at a new database.
 const PAUSE: Duration = Duration::from_millis(10);
 /// How many statements are kept compiled: all there are.
-const STATEMENTS: usize = 32;
+const STATEMENTS: usize = 64;
 /// The most bytes that the log keeps once it was written back.
 const LOG_BYTES: usize = 16 << 20;
 
-const TABLES: &str = "
-CREATE TABLE artifacts (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    tenant TEXT NOT NULL,
-    project TEXT NOT NULL,
-    session TEXT NOT NULL,
-    artifact_id TEXT NOT NULL,
-    call_id TEXT NOT NULL,
-    recorded_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    kept_bytes INTEGER NOT NULL,
-    blocked INTEGER NOT NULL,
-    tool TEXT,
-    base TEXT,
-    details TEXT NOT NULL,
-    data_bytes INTEGER NOT NULL,
-    data_digest BLOB NOT NULL,
-    in_file INTEGER NOT NULL,
-    digest BLOB NOT NULL,
-    summary BLOB,
-    data BLOB,
-    UNIQUE (tenant, project, session, artifact_id, call_id)
-) STRICT;
-CREATE INDEX artifacts_kept ON artifacts (tenant, project, session, expires_at, kept_bytes);
-CREATE INDEX artifacts_files ON artifacts (data_digest) WHERE in_file;
-CREATE INDEX artifacts_expiring ON artifacts (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE expired (
-    tenant TEXT NOT NULL,
-    project TEXT NOT NULL,
-    session TEXT NOT NULL,
-    artifact_id TEXT NOT NULL,
-    call_id TEXT NOT NULL,
-    tool TEXT,
-    expired_at INTEGER NOT NULL,
-    PRIMARY KEY (tenant, project, session, artifact_id, call_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX expired_since ON expired (expired_at);
-";
+/// What a database of the directory is called, and what is in it.
+pub(crate) struct Layout {
+    /// Its name in the directory.
+    pub(crate) database: &'static str,
+    /// The folder beside it for large data.
+    pub(crate) files: &'static str,
+    /// The table whose rows name these files.
+    pub(crate) table: &'static str,
+    /// Marks the database as one of ours.
+    pub(crate) application: i64,
+    /// The latest format that is known.
+    pub(crate) format: i64,
+    /// Sets up a new database, before anything is in it.
+    pub(crate) settings: &'static str,
+    pub(crate) tables: &'static str,
+}
 
 /// An opened store.
 pub(crate) struct OpenedStore {
     pub(crate) reader: Connection,
     /// None where nothing can be written.
     pub(crate) writer: Option<Connection>,
-    pub(crate) files: PathBuf,
 }
 
 /// Opens a directory, and makes it a store if there is nothing yet and there may be.
-pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<OpenedStore, StoreError> {
-    let opening = Opening::new(directory, options);
+pub(crate) fn open(
+    directory: &Path,
+    layout: &'static Layout,
+    options: &SqliteOptions,
+) -> Result<OpenedStore, StoreError> {
+    let opening = Opening::new(directory, layout, options);
     let is_there = opening.is_there()?;
     if !is_there && (options.must_exist || options.read_only) {
         return Err(StoreError::Absent);
@@ -100,28 +77,51 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<OpenedSt
     Ok(OpenedStore {
         reader: opening.open_to_read(writer.is_none())?,
         writer,
-        files: directory.join(FILES),
+    })
+}
+
+/// An empty database in memory, to read.
+pub(crate) fn empty(
+    layout: &'static Layout,
+    options: &SqliteOptions,
+) -> Result<OpenedStore, StoreError> {
+    let reader = || {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(layout.tables)?;
+        Ok(connection)
+    };
+    Ok(OpenedStore {
+        reader: reader()
+            .map_err(|error| fault::sqlite(layout.database, error, options.busy_timeout))?,
+        writer: None,
     })
 }
 
 /// A directory that is being opened.
 pub(crate) struct Opening<'o> {
     directory: &'o Path,
+    layout: &'static Layout,
     database: PathBuf,
     options: &'o SqliteOptions,
 }
 
 impl<'o> Opening<'o> {
-    pub(crate) fn new(directory: &'o Path, options: &'o SqliteOptions) -> Self {
+    pub(crate) fn new(
+        directory: &'o Path,
+        layout: &'static Layout,
+        options: &'o SqliteOptions,
+    ) -> Self {
         Self {
             directory,
-            database: directory.join(DATABASE),
+            layout,
+            database: directory.join(layout.database),
             options,
         }
     }
 
     fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
-        outcome.map_err(|error| fault::sqlite(error, self.options.busy_timeout))
+        outcome
+            .map_err(|error| fault::sqlite(self.layout.database, error, self.options.busy_timeout))
     }
 
     /// Whether there is something that may be a database.
@@ -132,15 +132,18 @@ impl<'o> Opening<'o> {
         }
         match fs::metadata(&self.database) {
             Ok(found) if found.is_file() => Ok(true),
-            Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is not a file"))),
+            Ok(_) => Err(fault::unavailable(format!(
+                "{}: it is not a file",
+                self.layout.database
+            ))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(fault::reading(DATABASE, error)),
+            Err(error) => Err(fault::reading(self.layout.database, error)),
         }
     }
 
     /// Whether no file may be made in the directory, so that SQLite cannot have its log there.
     fn is_closed(&self) -> bool {
-        let name = format!("{DATABASE}.{}.partial", process::id());
+        let name = format!("{}.{}.partial", self.layout.database, process::id());
         let probe = self.directory.join(name);
         match create(&probe) {
             Ok(_) => {
@@ -153,9 +156,10 @@ impl<'o> Opening<'o> {
 
     fn open_to_write(&self) -> Result<Connection, StoreError> {
         let changed = changed_by_making(self.directory);
-        make_directories(&self.directory.join(FILES))
-            .map_err(|error| fault::writing(FILES, error))?;
-        make_database(&self.database).map_err(|error| fault::writing(DATABASE, error))?;
+        make_directories(&self.directory.join(self.layout.files))
+            .map_err(|error| fault::writing(self.layout.files, error))?;
+        make_database(&self.database)
+            .map_err(|error| fault::writing(self.layout.database, error))?;
         let mut connection = self.connect(&self.database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if self.sql(connection.is_readonly("main"))? {
             return Err(StoreError::ReadOnly { source: None });
@@ -187,6 +191,7 @@ impl<'o> Opening<'o> {
             if self.options.must_exist {
                 return Err(StoreError::Absent);
             }
+            self.sql(connection.execute_batch(self.layout.settings))?;
             // Kept in the database, so that every connection goes by it. Where the file system does not
             // allow it, SQLite stays with its rollback journal, which is as safe.
             let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
@@ -195,21 +200,19 @@ impl<'o> Opening<'o> {
                 self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))?;
             // Another process may have been faster.
             if !self.is_ours(&transaction)? {
-                self.sql(transaction.execute_batch(TABLES))?;
-                self.sql(transaction.pragma_update(None, "application_id", APPLICATION))?;
-                self.sql(transaction.pragma_update(None, "user_version", FORMAT))?;
+                self.sql(transaction.execute_batch(self.layout.tables))?;
+                self.sql(transaction.pragma_update(
+                    None,
+                    "application_id",
+                    self.layout.application,
+                ))?;
+                self.sql(transaction.pragma_update(None, "user_version", self.layout.format))?;
             }
             self.sql(transaction.commit())?;
         }
-        let set = |name, value: &dyn rusqlite::ToSql| {
-            match connection.pragma_update_and_check(None, name, value, |_| Ok(())) {
-                // Some answer, some do not.
-                Err(rusqlite::Error::QueryReturnedNoRows) => Ok(()),
-                outcome => self.sql(outcome),
-            }
-        };
-        set("synchronous", &"FULL")?;
-        set("journal_size_limit", &LOG_BYTES)
+        self.sql(
+            connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(())),
+        )
     }
 
     fn open_to_read(&self, is_alone: bool) -> Result<Connection, StoreError> {
@@ -244,8 +247,8 @@ impl<'o> Opening<'o> {
 
     /// Opens a database in a place that cannot be written, so that nothing needs to be locked.
     pub(crate) fn connect_immutable(&self) -> Result<Connection, StoreError> {
-        let path =
-            fs::canonicalize(&self.database).map_err(|error| fault::reading(DATABASE, error))?;
+        let path = fs::canonicalize(&self.database)
+            .map_err(|error| fault::reading(self.layout.database, error))?;
         let mut uri = "file:".to_owned();
         for byte in path.as_os_str().as_encoded_bytes() {
             match byte {
@@ -286,20 +289,18 @@ impl<'o> Opening<'o> {
             let number = |query| connection.query_row(query, [], |row| row.get::<_, i64>(0));
             let application = number("PRAGMA application_id")?;
             let format = number("PRAGMA user_version")?;
-            let tables = if application == APPLICATION {
+            let tables = if application == self.layout.application {
                 None
             } else {
                 Some(number("SELECT count(*) FROM sqlite_schema")?)
             };
             Ok((application, format, tables))
         };
+        let known = self.layout.format;
         match self.sql(numbers())? {
-            (APPLICATION, FORMAT, _) => Ok(true),
-            (APPLICATION, found, _) if found > FORMAT => Err(StoreError::Newer {
-                found,
-                known: FORMAT,
-            }),
-            (APPLICATION, found, _) => Err(fault::damaged(format!("format {found}"))),
+            (_, found, None) if found == known => Ok(true),
+            (_, found, None) if found > known => Err(StoreError::Newer { found, known }),
+            (_, found, None) => Err(fault::damaged(format!("format {found}"))),
             (0, 0, Some(0)) => Ok(false),
             _ => Err(StoreError::Foreign),
         }

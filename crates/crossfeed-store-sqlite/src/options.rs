@@ -4,6 +4,21 @@ use crossfeed_store::MemoryLimits;
 use derive_setters::Setters;
 use std::time::Duration;
 
+/// What a result survives once it was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the disk is waited for, or it is not"
+)]
+pub enum Durability {
+    /// A crash of the process, also of all that use the store. A loss of power, or a crash of the system, may take the
+    /// latest results away, or put back some that had gone; a file that it cuts is noticed.
+    #[default]
+    Process,
+    /// A loss of power, too, as far as the disk keeps what it has confirmed.
+    Flushed,
+}
+
 /// The options of a [`SqliteStore`](crate::SqliteStore).
 ///
 /// ```
@@ -34,6 +49,11 @@ pub struct SqliteOptions {
     pub orphan_age: Duration,
     /// Whether nothing may be written. Artifacts can then be read; results are recorded as always.
     pub read_only: bool,
+    /// Whether results are kept on the disk, too, and calls in flight and records of the host are known to all
+    /// processes. False: results live for minutes, and each is one more write.
+    pub keep_results: bool,
+    /// What a result survives where it is kept.
+    pub durability: Durability,
     /// Whether there must be a store in the directory already; else opening makes one. For a command that
     /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
     pub must_exist: bool,
@@ -48,6 +68,8 @@ impl Default for SqliteOptions {
             loaded_bytes: 64 << 20,
             orphan_age: Duration::from_secs(60 * 60),
             read_only: false,
+            keep_results: false,
+            durability: Durability::default(),
             must_exist: false,
         }
     }

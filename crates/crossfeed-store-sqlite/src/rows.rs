@@ -2,12 +2,65 @@
 //! Each row that is read can tell whether it is as it was written.
 
 use crate::{
-    digest::Digest,
+    database::{answer, answer_if_any, execute},
     header::{COLUMNS, Header, details_text, digest, is_unreadable, parsed, scope},
-    loaded::Name,
+    open::Layout,
 };
+use crossfeed_store::Digest;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
+use rusqlite::{Connection, Result, Row, params};
+
+/// The database of artifacts.
+pub(crate) static LAYOUT: Layout = Layout {
+    database: "artifacts.db",
+    files: "data",
+    table: "artifacts",
+    // `cfas`
+    application: 0x6366_6173,
+    format: 1,
+    settings: "",
+    tables: "
+CREATE TABLE artifacts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    artifact_id TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    recorded_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    kept_bytes INTEGER NOT NULL,
+    blocked INTEGER NOT NULL,
+    tool TEXT,
+    base TEXT,
+    details TEXT NOT NULL,
+    data_bytes INTEGER NOT NULL,
+    data_digest BLOB NOT NULL,
+    in_file INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    summary BLOB,
+    data BLOB,
+    UNIQUE (tenant, project, session, artifact_id, call_id)
+) STRICT;
+CREATE INDEX artifacts_kept ON artifacts (tenant, project, session, expires_at, kept_bytes);
+CREATE INDEX artifacts_files ON artifacts (data_digest) WHERE in_file;
+CREATE INDEX artifacts_expiring ON artifacts (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE expired (
+    tenant TEXT NOT NULL,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    artifact_id TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    tool TEXT,
+    expired_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, project, session, artifact_id, call_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX expired_since ON expired (expired_at);
+",
+};
+
+/// The key of an artifact among all.
+pub(crate) type Name = (Scope, ArtifactId, CallId);
 
 /// How many expired artifacts of other sessions one `put` retires.
 const RETIRED_AT_ONCE: usize = 16;
@@ -43,22 +96,6 @@ fn name_values<'n>(
     ]
 }
 
-/// Runs a query without an answer.
-fn execute(connection: &Connection, query: &str, values: impl Params) -> Result<()> {
-    connection.prepare_cached(query)?.execute(values)?;
-    Ok(())
-}
-
-/// The answer of a query with one row.
-fn answer<T>(
-    connection: &Connection,
-    query: &str,
-    values: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T>,
-) -> Result<T> {
-    connection.prepare_cached(query)?.query_row(values, read)
-}
-
 /// The row of a name, if there is one.
 fn find_by_name<T>(
     connection: &Connection,
@@ -67,14 +104,14 @@ fn find_by_name<T>(
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let name = name_values(scope, artifact_id, call_id);
-    answer(connection, query, name, read).optional()
+    answer_if_any(connection, query, name, read)
 }
 
 /// The data of a row that has it in itself.
 pub(crate) fn data(connection: &Connection, number: i64) -> Result<Option<Vec<u8>>> {
     let query = "SELECT data FROM artifacts WHERE number = ?1";
-    let data = answer(connection, query, [number], |row| row.get(0));
-    data.optional().map(Option::flatten)
+    let data = answer_if_any(connection, query, [number], |row| row.get(0));
+    data.map(Option::flatten)
 }
 
 /// The tool of an expired artifact whose row is removed.
@@ -115,7 +152,7 @@ pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Line>> 
 fn damaged(connection: &Connection, number: i64, of: &Scope) -> Result<Option<Line>> {
     let query =
         "SELECT tenant, project, session, artifact_id, call_id FROM artifacts WHERE number = ?1";
-    let line = answer(connection, query, [number], |row| {
+    let line = answer_if_any(connection, query, [number], |row| {
         if scope(row)? != *of {
             return Ok(None);
         }
@@ -123,7 +160,7 @@ fn damaged(connection: &Connection, number: i64, of: &Scope) -> Result<Option<Li
         let call_id = parsed(row, "call_id", CallId::parse)?;
         Ok(Some(Line::Damaged(artifact_id, call_id)))
     });
-    line.optional().map(Option::flatten)
+    line.map(Option::flatten)
 }
 
 /// How many artifacts of a session have not expired, and their bytes.
@@ -136,6 +173,12 @@ pub(crate) fn usage(connection: &Connection, scope: &Scope, now: i64) -> Result<
     answer(connection, &query, values, |row| {
         Ok((row.get(0)?, row.get(1)?))
     })
+}
+
+/// How many rows there are, and their bytes.
+pub(crate) fn total(connection: &Connection) -> Result<(usize, usize)> {
+    let query = "SELECT count(*), coalesce(sum(kept_bytes), 0) FROM artifacts";
+    answer(connection, query, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Adds a row; `data` where it is not in a file.
@@ -167,15 +210,15 @@ pub(crate) fn insert(
             header.base,
             details_text(&header.details),
             header.data_bytes,
-            header.data_digest.0,
+            header.data_digest.as_bytes(),
             header.in_file,
-            digest.0,
+            digest.as_bytes(),
             header.summary,
             data,
         ])?;
     let query = format!("DELETE FROM expired WHERE {OF_NAME}");
     let name = name_values(scope, &header.artifact_id, &header.call_id);
-    execute(connection, &query, name)
+    execute(connection, &query, name).map(drop)
 }
 
 /// Removes a row.
@@ -185,6 +228,7 @@ pub(crate) fn delete(connection: &Connection, number: i64) -> Result<()> {
         "DELETE FROM artifacts WHERE number = ?1",
         [number],
     )
+    .map(drop)
 }
 
 /// Whether anything is known of a session.
@@ -209,12 +253,6 @@ pub(crate) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
         execute(connection, &query, of_scope)?;
     }
     files
-}
-
-/// Whether a row names a file.
-pub(crate) fn names_file(connection: &Connection, digest: &Digest) -> Result<bool> {
-    let query = "SELECT EXISTS (SELECT 1 FROM artifacts WHERE in_file AND data_digest = ?1)";
-    answer(connection, query, [digest.0], |row| row.get(0))
 }
 
 /// Whether there is anything for [`retire`] and [`forget`] to do.
@@ -275,4 +313,5 @@ pub(crate) fn forget(connection: &Connection, until: i64) -> Result<()> {
         "DELETE FROM expired WHERE expired_at <= ?1",
         [until],
     )
+    .map(drop)
 }

@@ -1,14 +1,24 @@
 //! The store: artifacts on the disk, results in memory.
 
-use crate::{artifacts::Artifacts, clock::CalendarClock, fault, options::SqliteOptions};
+use crate::{
+    artifacts::Artifacts,
+    blocking::run,
+    clock::CalendarClock,
+    options::SqliteOptions,
+    probe::{self, Probe},
+    results::{Results, SharedResults},
+};
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded,
     ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use futures_util::FutureExt as _;
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Keeps artifacts in a directory and results in memory.
 ///
@@ -59,8 +69,15 @@ use std::{fmt, path::Path, sync::Arc};
 pub struct SqliteStore(Arc<Inner>);
 
 struct Inner {
+    directory: PathBuf,
     artifacts: Artifacts,
-    results: MemoryStore,
+    results: Kept,
+}
+
+/// Where results are kept.
+enum Kept {
+    InMemory(MemoryStore),
+    OnDisk(SharedResults),
 }
 
 impl SqliteStore {
@@ -102,11 +119,57 @@ impl SqliteStore {
     fn assemble(
         directory: &Path,
         options: SqliteOptions,
-        results: MemoryStore,
+        in_memory: MemoryStore,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
-        let artifacts = Artifacts::open(directory, options, clock)?;
-        Ok(Self(Arc::new(Inner { artifacts, results })))
+        let artifacts = Artifacts::open(directory, options.clone(), clock.clone())?;
+        let results = if options.keep_results {
+            let results = Results::open(directory, options, clock)?;
+            Kept::OnDisk(SharedResults(Arc::new(results)))
+        } else {
+            Kept::InMemory(in_memory)
+        };
+        let directory = directory.to_owned();
+        Ok(Self(Arc::new(Inner {
+            directory,
+            artifacts,
+            results,
+        })))
+    }
+
+    /// Asks the disk what is there. Waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] and [`StoreError::Unavailable`] when it cannot be read.
+    pub fn probe(&self) -> Result<Probe, StoreError> {
+        let Inner {
+            directory,
+            artifacts,
+            results,
+        } = &*self.0;
+        let (artifacts_number, artifact_bytes) = artifacts.total()?;
+        let [can_write, keeps_results] = match results {
+            Kept::InMemory(_) => [true, false],
+            Kept::OnDisk(SharedResults(results)) => [results.database().can_write(), true],
+        };
+        let (results, result_bytes) = match results {
+            Kept::InMemory(results) => {
+                let held = results.usage();
+                (held.results, held.result_bytes)
+            }
+            Kept::OnDisk(SharedResults(results)) => results.total()?,
+        };
+        Ok(Probe {
+            directory: directory.clone(),
+            can_write: can_write && artifacts.database().can_write(),
+            artifacts: artifacts_number,
+            artifact_bytes,
+            keeps_results,
+            results,
+            result_bytes,
+            free_bytes: probe::free_bytes(directory),
+        })
     }
 
     #[cfg(test)]
@@ -119,35 +182,18 @@ impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore")
             .field("options", self.0.artifacts.options())
-            .field("can_write", &self.0.artifacts.can_write())
+            .field("can_write", &self.0.artifacts.database().can_write())
             .finish_non_exhaustive()
     }
 }
 
 impl Inner {
-    /// Removes a session from the disk, then from memory.
-    fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        self.artifacts.remove_session(scope)?;
-        // In memory nothing waits, so that it is done at the first poll.
-        let removed = self.results.remove_session(scope).now_or_never();
-        removed.unwrap_or(Ok(()))
-    }
-}
-
-/// Runs what waits for the disk: where blocking is allowed, else here.
-async fn run<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return work();
-    };
-    match runtime.spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime has shut down and begins nothing more.
-            Err(error) => Err(fault::unavailable(error)),
-        },
+    /// What processes share beside results and artifacts, where this one may write it.
+    fn shared(&self) -> Option<&SharedResults> {
+        match &self.results {
+            Kept::OnDisk(shared) if shared.0.database().can_write() => Some(shared),
+            Kept::OnDisk(_) | Kept::InMemory(_) => None,
+        }
     }
 }
 
@@ -161,15 +207,31 @@ impl ResultStore for SqliteStore {
         call: &CallId,
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
-        self.0.results.put(scope, call, result).await
+        let results = match &self.0.results {
+            Kept::InMemory(results) => return results.put(scope, call, result).await,
+            Kept::OnDisk(SharedResults(results)) => results.clone(),
+        };
+        let (scope, call) = (scope.clone(), call.clone());
+        run(move || results.put(&scope, &call, result)).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
-        self.0.results.get(scope, call).await
+        let results = match &self.0.results {
+            Kept::InMemory(results) => return results.get(scope, call).await,
+            Kept::OnDisk(SharedResults(results)) => results.clone(),
+        };
+        let (scope, call) = (scope.clone(), call.clone());
+        run(move || results.get(&scope, &call)).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
-        self.0.results.measure(scope, call).await
+        match &self.0.results {
+            Kept::InMemory(results) => results.measure(scope, call).await,
+            Kept::OnDisk(SharedResults(results)) => {
+                results.measure(scope, call);
+                Ok(())
+            }
+        }
     }
 
     async fn put_artifact(
@@ -198,30 +260,58 @@ impl ResultStore for SqliteStore {
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
-        self.0.results.list(scope).await
+        let results = match &self.0.results {
+            Kept::InMemory(results) => return results.list(scope).await,
+            Kept::OnDisk(SharedResults(results)) => results.clone(),
+        };
+        let scope = scope.clone();
+        run(move || results.list(&scope)).await
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let (inner, scope) = (self.0.clone(), scope.clone());
-        run(move || inner.remove_session(&scope)).await
+        let inner = self.0.clone();
+        let of = scope.clone();
+        run(move || {
+            inner.artifacts.remove_session(&of)?;
+            match &inner.results {
+                Kept::InMemory(_) => Ok(()),
+                Kept::OnDisk(SharedResults(results)) => results.remove_session(&of),
+            }
+        })
+        .await?;
+        match &self.0.results {
+            Kept::InMemory(results) => results.remove_session(scope).await,
+            Kept::OnDisk(_) => Ok(()),
+        }
     }
 
-    /// Of results. Artifacts lie in the directory, of which other processes may write.
+    /// Of results in memory. What lies in the directory, other processes may write, see [`SqliteStore::probe`].
     fn held(&self) -> Option<Usage> {
-        self.0.results.held()
+        match &self.0.results {
+            Kept::InMemory(results) => results.held(),
+            Kept::OnDisk(_) => None,
+        }
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {
-        None
+        Some(self.0.shared()?)
     }
 
     fn state(&self) -> Option<&dyn StateStore> {
-        None
+        Some(self.0.shared()?)
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
-        self.0.results.sweep().await?;
+        if let Kept::InMemory(results) = &self.0.results {
+            results.sweep().await?;
+        }
         let inner = self.0.clone();
-        run(move || inner.artifacts.sweep()).await
+        run(move || {
+            if let Kept::OnDisk(SharedResults(results)) = &inner.results {
+                results.sweep()?;
+            }
+            inner.artifacts.sweep()
+        })
+        .await
     }
 }

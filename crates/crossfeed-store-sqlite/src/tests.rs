@@ -6,13 +6,13 @@ mod faults;
 mod lifetime;
 mod shared;
 
-use crate::{SqliteOptions, SqliteStore};
+use crate::{Durability, SqliteOptions, SqliteStore};
 use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ManualClock, MemoryLimits, Recorded, ResultKind, ResultStore, StoreError,
     StoredArtifact, StoredResult,
-    conformance::{self, DurableHarness, Harness},
+    conformance::{self, DurableHarness, Harness, SharedHarness},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::Mutex;
@@ -87,14 +87,18 @@ fn options() -> SqliteOptions {
 #[derive(Default)]
 struct Places {
     clock: Arc<ManualClock>,
-    directories: Mutex<Vec<Directory>>,
+    directories: Mutex<Vec<(Directory, MemoryLimits)>>,
+    keep_results: bool,
+    durability: Durability,
 }
 
 impl Places {
     fn open(&self, directory: &Directory, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let options = SqliteOptions::default()
             .with_limits(limits.clone())
-            .with_file_bytes(4096);
+            .with_file_bytes(4096)
+            .with_keep_results(self.keep_results)
+            .with_durability(self.durability);
         let store = SqliteStore::open_with_clock(directory, options, self.clock.clone());
         Arc::new(store.unwrap())
     }
@@ -105,7 +109,7 @@ impl Harness for Places {
     async fn store(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let directory = Directory::new();
         let store = self.open(&directory, limits);
-        self.directories.lock().push(directory);
+        self.directories.lock().push((directory, limits.clone()));
         store
     }
 
@@ -118,7 +122,25 @@ impl Harness for Places {
 impl DurableHarness for Places {
     async fn reopen(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let directories = self.directories.lock();
-        self.open(directories.last().unwrap(), limits)
+        self.open(&directories.last().unwrap().0, limits)
+    }
+}
+
+#[async_trait]
+impl SharedHarness for Places {
+    async fn peer(&self) -> Arc<dyn ResultStore> {
+        let directories = self.directories.lock();
+        let (directory, limits) = directories.last().unwrap();
+        self.open(directory, limits)
+    }
+}
+
+/// Results on the disk, too.
+fn keeping(durability: Durability) -> Places {
+    Places {
+        keep_results: true,
+        durability,
+        ..Places::default()
     }
 }
 
@@ -126,12 +148,20 @@ impl DurableHarness for Places {
 fn the_store_conforms_without_a_runtime() {
     run(conformance::run_all(&Places::default()));
     run(conformance::run_durable(&Places::default()));
+    let keeping = keeping(Durability::Process);
+    run(conformance::run_all(&keeping));
+    run(conformance::run_durable(&keeping));
+    run(conformance::run_shared(&keeping));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_store_conforms_in_a_runtime() {
     conformance::run_all(&Places::default()).await;
     conformance::run_durable(&Places::default()).await;
+    let keeping = keeping(Durability::Flushed);
+    conformance::run_all(&keeping).await;
+    conformance::run_durable(&keeping).await;
+    conformance::run_shared(&keeping).await;
 }
 
 /// Runs a future that never waits for anything but its turn.

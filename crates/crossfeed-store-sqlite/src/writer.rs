@@ -1,6 +1,6 @@
 //! The connection that writes: one request at a time, each with one deadline for all its waiting.
 
-use crate::fault;
+use crate::{fault, open::Layout, options::Durability};
 use crossfeed_store::StoreError;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -8,38 +8,49 @@ use std::time::{Duration, Instant};
 
 /// The connection, which one request has at a time.
 pub(crate) struct Writer {
-    connection: Mutex<Connection>,
-    /// How long a request may wait, for others of this process and of another together.
-    timeout: Duration,
+    layout: &'static Layout,
+    state: Mutex<State>,
+}
+
+struct State {
+    connection: Connection,
+    /// What the connection was last set to.
+    durability: Option<Durability>,
 }
 
 /// The connection, for one request. Others of this process wait until it is dropped.
 pub(crate) struct Turn<'w> {
-    connection: MutexGuard<'w, Connection>,
+    layout: &'static Layout,
+    state: MutexGuard<'w, State>,
     deadline: Instant,
     timeout: Duration,
 }
 
 impl Writer {
-    pub(crate) fn new(connection: Connection, timeout: Duration) -> Self {
+    pub(crate) fn new(connection: Connection, layout: &'static Layout) -> Self {
         Self {
-            connection: Mutex::new(connection),
-            timeout,
+            layout,
+            state: Mutex::new(State {
+                connection,
+                durability: None,
+            }),
         }
     }
 
-    /// Waits for the connection, and takes it.
-    pub(crate) fn take(&self) -> Result<Turn<'_>, StoreError> {
-        let deadline = Instant::now() + self.timeout;
+    /// Waits for the connection, and takes it. `timeout` is how long the request may wait, for others of this process
+    /// and of another together.
+    pub(crate) fn take(&self, timeout: Duration) -> Result<Turn<'_>, StoreError> {
+        let deadline = Instant::now() + timeout;
         // A transaction that a panic ended was rolled back.
-        let connection = self.connection.try_lock_for(self.timeout);
+        let state = self.state.try_lock_for(timeout);
         Ok(Turn {
-            connection: connection.ok_or_else(|| StoreError::Locked {
-                waited: self.timeout,
+            layout: self.layout,
+            state: state.ok_or_else(|| StoreError::Locked {
+                waited: timeout,
                 source: "another request of this process is writing".into(),
             })?,
             deadline,
-            timeout: self.timeout,
+            timeout,
         })
     }
 }
@@ -47,17 +58,30 @@ impl Writer {
 impl Turn<'_> {
     /// Begins to write, if no other process does for too long: from here on no other writer can, until it
     /// is committed or dropped.
-    pub(crate) fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
-        let sql = |error| fault::sqlite(error, self.timeout);
+    pub(crate) fn begin(&mut self, durability: Durability) -> Result<Transaction<'_>, StoreError> {
+        let sql = |error| fault::sqlite(self.layout.database, error, self.timeout);
+        let State {
+            connection,
+            durability: current,
+        } = &mut *self.state;
         let left = self.deadline.saturating_duration_since(Instant::now());
-        self.connection.busy_timeout(left).map_err(sql)?;
-        self.connection
+        connection.busy_timeout(left).map_err(sql)?;
+        if *current != Some(durability) {
+            let level = match durability {
+                Durability::Process => "NORMAL",
+                Durability::Flushed => "FULL",
+            };
+            let set = connection.pragma_update(None, "synchronous", level);
+            set.map_err(sql)?;
+            *current = Some(durability);
+        }
+        connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(sql)
     }
 
     #[cfg(test)]
     pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
+        &self.state.connection
     }
 }

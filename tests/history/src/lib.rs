@@ -23,6 +23,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+pub use seed::Seed;
+
 use judge::Law;
 use run::{Plan, Report};
 use tokio::runtime::Builder;

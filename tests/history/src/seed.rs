@@ -5,19 +5,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A SplitMix64 generator. Parts of the run that take turns unpredictably get a [`fork`](Seed::fork) each, so that what one
 /// of them draws does not change what another draws.
 #[derive(Debug)]
-pub(crate) struct Seed {
+pub struct Seed {
     state: AtomicU64,
 }
 
 impl Seed {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Seed {
             state: AtomicU64::new(seed),
         }
     }
 
     /// A generator of its own for the part with this label.
-    pub(crate) fn fork(&self, label: &str) -> Seed {
+    #[must_use]
+    pub fn fork(&self, label: &str) -> Seed {
         let start = self.state.load(Ordering::Relaxed);
         let mixed = label
             .bytes()
@@ -25,7 +28,8 @@ impl Seed {
         Seed::new(mixed)
     }
 
-    pub(crate) fn next(&self) -> u64 {
+    /// The next number.
+    pub fn next(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         mix(self
             .state
@@ -34,17 +38,17 @@ impl Seed {
     }
 
     /// A number from 0 up to, but without, `end`.
-    pub(crate) fn below(&self, end: u64) -> u64 {
+    pub fn below(&self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
     /// True in `percent` of a hundred draws.
-    pub(crate) fn chance(&self, percent: u64) -> bool {
+    pub fn chance(&self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
     /// One of these, or nothing where there are none.
-    pub(crate) fn pick<'a, T>(&self, from: &'a [T]) -> Option<&'a T> {
+    pub fn pick<'a, T>(&self, from: &'a [T]) -> Option<&'a T> {
         let index = self.below(from.len() as u64);
         from.get(usize::try_from(index).unwrap_or_default())
     }

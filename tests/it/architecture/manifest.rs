@@ -19,11 +19,13 @@ const INHERITED_IF_PUBLISHED: [&str; 2] = ["readme", "repository"];
 const SHOWN: [&str; 4] = ["description", "documentation", "keywords", "categories"];
 const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 /// Unpublished members that stand beside `crates/`.
-const BESIDE: [&str; 6] = [
+const BESIDE: [&str; 8] = [
     "tests",
     "tests/fixture",
     "tests/fuzz",
     "tests/history",
+    "tests/redis-servers",
+    "tests/store-history",
     "benches",
     "benches/race-gateway",
 ];

@@ -180,8 +180,8 @@ fn a_file_that_was_changed_is_noticed_and_can_be_given_again() {
         let store = directory.open();
         put(&store, "a", 2000).unwrap();
         put(&store, "whole", 2001).unwrap();
-        let digest = crate::digest::Digest::new(artifact("a", 2000).document().raw());
-        change(&directory.0.join("data").join(digest.to_string()));
+        let digest = crossfeed_store::Digest::of(artifact("a", 2000).document().raw());
+        change(&directory.0.join("data").join(digest.to_hex()));
         assert_damaged(&get(&store, "a").unwrap_err(), "a");
         assert_whole(&store, "whole", 2001);
         // Who may not write cannot say that it is there.

@@ -3,7 +3,7 @@
 use super::{
     Directory, assert_results_work, assert_says, assert_whole, get, options, put, run, scope,
 };
-use crate::{SqliteStore, fault, open};
+use crate::{Durability, SqliteStore, fault, open, rows};
 use crossfeed_store::{ResultStore, StoreError};
 use std::{fs, io};
 
@@ -32,7 +32,7 @@ fn a_full_disk_keeps_what_is_there() {
     let store = directory.open();
     put(&store, "before", 900).unwrap();
     let limit = |pages: i64| {
-        let writer = store.artifacts().writer().unwrap();
+        let writer = store.artifacts().database().writer().unwrap();
         let writer = writer.connection();
         writer
             .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
@@ -92,13 +92,13 @@ fn assert_cause(error: &StoreError, expected: &str) {
 fn one_deadline_is_for_all_waiting() {
     let directory = Directory::new();
     let store = directory.open();
-    let mut turn = store.artifacts().writer().unwrap();
+    let mut turn = store.artifacts().database().writer().unwrap();
     // Another request of this process waits for as long as for another process, and no longer.
     let error = put(&store, "a", 20).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     assert_says(&error, "more than 50 ms", "try again");
     // By now this one has none of its time left for others.
-    let transaction = turn.begin().unwrap();
+    let transaction = turn.begin(Durability::Flushed).unwrap();
     let left: i64 = transaction
         .pragma_query_value(None, "busy_timeout", |row| row.get(0))
         .unwrap();
@@ -203,7 +203,8 @@ fn each_new_directory_is_flushed_into_its_parent() {
 fn what_is_committed_is_flushed() {
     let directory = Directory::new();
     let store = directory.open();
-    let turn = store.artifacts().writer().unwrap();
+    put(&store, "a", 20).unwrap();
+    let turn = store.artifacts().database().writer().unwrap();
     let level: i64 = turn
         .connection()
         .pragma_query_value(None, "synchronous", |row| row.get(0))
@@ -273,7 +274,7 @@ fn a_store_on_a_medium_that_cannot_be_written_can_be_read() {
     put(&store, "a", 20).unwrap();
     drop(store);
     // What is done where not even a lock can be written.
-    let connection = open::Opening::new(&directory.0, &options())
+    let connection = open::Opening::new(&directory.0, &rows::LAYOUT, &options())
         .connect_immutable()
         .unwrap();
     let count: i64 = connection

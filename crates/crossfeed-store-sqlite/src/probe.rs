@@ -1,0 +1,39 @@
+//! What is in a store's directory, for people.
+
+use std::path::{Path, PathBuf};
+
+/// What [`SqliteStore::probe`](crate::SqliteStore::probe) has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Probe {
+    /// The store's directory.
+    pub directory: PathBuf,
+    /// Whether the store may be written.
+    pub can_write: bool,
+    /// Artifacts of all sessions, those included that have expired unseen.
+    pub artifacts: usize,
+    /// Bytes of their data and summaries.
+    pub artifact_bytes: usize,
+    /// Whether results are kept on the disk, see [`SqliteOptions::keep_results`](crate::SqliteOptions::keep_results).
+    pub keeps_results: bool,
+    /// Results of all sessions, those included that have expired unseen.
+    pub results: usize,
+    /// Their bytes.
+    pub result_bytes: usize,
+    /// What this user may still write on the file system, where that can be asked for.
+    pub free_bytes: Option<u64>,
+}
+
+/// What may still be written where a directory lies.
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let found = rustix::fs::statvfs(directory).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        None
+    }
+}

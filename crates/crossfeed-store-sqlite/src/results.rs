@@ -1,0 +1,513 @@
+//! Results on the disk: rows, files, and a cache of results read lately.
+//!
+//! Runs on a thread that may wait. Every result that is read is checked. The limits count what was recorded, wherever
+//! it lies; which results make room is decided in the transaction that adds one, so that several processes keep them
+//! together.
+
+mod changes;
+mod leases;
+mod room;
+mod rows;
+mod state;
+
+use crate::{
+    artifacts::LOOKS,
+    database::Database,
+    files::Content,
+    header::{is_unreadable, milliseconds},
+    options::{Durability, SqliteOptions},
+};
+use changes::Changes;
+use crossfeed_store::{
+    Clock, Damage, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoredResult,
+};
+use crossfeed_wire::{CallId, Scope};
+use room::{Gone, Visit};
+use rows::Header;
+use rusqlite::Connection;
+use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
+
+/// How long a `get` waits for others to note its use. Without it the result is found all the same.
+const TOUCH_TIMEOUT: Duration = Duration::from_millis(250);
+/// How much a sweep does in one transaction, so that other writers do not wait for long.
+const SWEPT_AT_ONCE: usize = 256;
+/// Pages that nothing uses and that a sweep leaves for what comes next: 1 MiB.
+const KEPT_PAGES: usize = 256;
+
+pub(crate) struct Results {
+    options: SqliteOptions,
+    clock: Arc<dyn Clock>,
+    database: Database,
+    loaded: ReadCache<CallId, StoredResult>,
+    changes: Arc<Changes>,
+}
+
+/// The results, for the parts of the store that are asked for by themselves.
+#[derive(Clone)]
+pub(crate) struct SharedResults(pub(crate) Arc<Results>);
+
+/// A row, or why there is none.
+enum Found {
+    Live(Header),
+    /// Its time is over.
+    Expired(Header),
+    None,
+}
+
+impl Results {
+    pub(crate) fn open(
+        directory: &Path,
+        options: SqliteOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        // The directory is a store already, for its artifacts were opened.
+        let options = options.with_must_exist(false);
+        Ok(Self {
+            database: Database::open(directory, &rows::LAYOUT, &options, options.durability, true)?,
+            loaded: ReadCache::new(options.loaded_bytes),
+            changes: Arc::default(),
+            options,
+            clock,
+        })
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    fn now(&self) -> i64 {
+        milliseconds(self.clock.now())
+    }
+
+    fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.database.sql(outcome)
+    }
+
+    /// The rows of a session whose results a caller holds.
+    fn held(&self, scope: &Scope) -> HashSet<i64> {
+        let held = self.loaded.held(scope).into_iter();
+        held.map(|(_, version)| version.cast_signed()).collect()
+    }
+
+    fn has_expired(&self, used_at: i64, recorded_at: i64, now: i64) -> bool {
+        let limits = &self.options.limits;
+        let is_over = |since: i64, time| now.saturating_sub(since) >= milliseconds(time);
+        is_over(used_at, limits.time_to_live) || is_over(recorded_at, limits.max_age)
+    }
+
+    /// The row of a call, checked.
+    fn find(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        call: &CallId,
+        now: i64,
+    ) -> Result<Found, StoreError> {
+        let header = match rows::find(connection, scope, call) {
+            Err(error) if is_unreadable(&error) => return Err(damaged(call)),
+            outcome => match self.sql(outcome)? {
+                None => return Ok(Found::None),
+                // A damaged index leads to another row.
+                Some(header) if header.call_id != *call || !header.is_whole(scope) => {
+                    return Err(damaged(call));
+                }
+                Some(header) => header,
+            },
+        };
+        let has_expired = self.has_expired(header.used_at, header.recorded_at, now);
+        Ok(
+            if has_expired && !self.held(scope).contains(&header.number) {
+                Found::Expired(header)
+            } else {
+                Found::Live(header)
+            },
+        )
+    }
+
+    pub(crate) fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let now = self.now();
+        let header = Header::new(call, &result, now, self.options.file_bytes);
+        // Looked at without a lock first, so that nothing is written in vain.
+        let held = {
+            let reader = self.database.reader();
+            // One transaction, so that the row cannot go between its parts.
+            let transaction = self.sql(reader.unchecked_transaction())?;
+            self.recorded(&transaction, scope, &header, &result, now)?
+        };
+        if let Some(number) = held
+            && self.again(&header, &result, number, now)?
+        {
+            return Ok(Recorded::Unchanged);
+        }
+        let limits = &self.options.limits;
+        let bytes = rows::kept_bytes(&result);
+        let limit = limits.session_bytes.min(limits.total_bytes);
+        if bytes > limit {
+            return Err(StoreError::TooLarge { bytes, limit });
+        }
+        if !self.database.can_write() {
+            return Err(StoreError::ReadOnly { source: None });
+        }
+        if header.in_file {
+            let data = result.document().raw();
+            self.database.files.put(&header.data_digest, data)?;
+        }
+        let recorded = self.insert(scope, &header, &result, bytes, now);
+        match recorded {
+            Ok((Recorded::New, number, gone)) => {
+                let version = number.unsigned_abs();
+                self.loaded.put(scope, call, version, Arc::new(result));
+                self.finish(gone);
+                self.changes.notify();
+                Ok(Recorded::New)
+            }
+            Ok((Recorded::Unchanged, ..)) => Ok(Recorded::Unchanged),
+            Err(error) => {
+                if header.in_file {
+                    // What stays behind is for the next sweep.
+                    let _ = self.database.remove_unnamed(&[header.data_digest]);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The row of a call that has a result, if it says the same, and has the same data if it has any.
+    fn recorded(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        header: &Header,
+        result: &StoredResult,
+        now: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let call = &header.call_id;
+        let Found::Live(held) = self.find(connection, scope, call, now)? else {
+            return Ok(None);
+        };
+        if !held.is_same_record(header) {
+            let call_id = call.clone();
+            return Err(StoreError::Duplicate { call_id });
+        }
+        if !held.in_file {
+            let contents = self.sql(rows::contents(connection, held.number))?;
+            let data = contents.and_then(|(_, data)| data);
+            if data.as_deref() != Some(&result.document().raw()[..]) {
+                return Err(damaged(call));
+            }
+        }
+        Ok(Some(held.number))
+    }
+
+    /// Records a result again whose row exists; false if it has gone meanwhile.
+    fn again(
+        &self,
+        header: &Header,
+        result: &StoredResult,
+        number: i64,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        if !self.database.can_write() {
+            return Ok(true);
+        }
+        if header.in_file {
+            // Here is the data again, in case that the file was damaged.
+            let data = result.document().raw();
+            self.database.files.put(&header.data_digest, data)?;
+        }
+        self.touch(number, now, self.options.busy_timeout)
+    }
+
+    /// Notes a use; false if the row has gone.
+    fn touch(&self, number: i64, now: i64, timeout: Duration) -> Result<bool, StoreError> {
+        let mut writer = self.database.writer_within(timeout)?;
+        // A use is no record: losing one does no harm.
+        let transaction = writer.begin(Durability::Process)?;
+        let is_there = self.sql(rows::touch(&transaction, number, now))?;
+        self.sql(transaction.commit())?;
+        Ok(is_there)
+    }
+
+    /// Adds a row, and takes away what has to make room for it.
+    fn insert(
+        &self,
+        scope: &Scope,
+        header: &Header,
+        result: &StoredResult,
+        bytes: usize,
+        now: i64,
+    ) -> Result<(Recorded, i64, Gone), StoreError> {
+        let call = &header.call_id;
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(self.options.durability)?;
+        if let Some(number) = self.recorded(&transaction, scope, header, result, now)? {
+            self.sql(rows::touch(&transaction, number, now))?;
+            self.sql(transaction.commit())?;
+            return Ok((Recorded::Unchanged, number, Gone::default()));
+        }
+        let mut visit = Visit::new(self, &transaction, now);
+        // A live one was found above.
+        visit.retire_call(scope, call)?;
+        visit.tidy()?;
+        visit.make_room_in(scope, bytes, 1)?;
+        visit.make_room_in_all(Some((scope, bytes)))?;
+        let gone = visit.gone;
+        let data = result.document().raw();
+        if header.in_file && !self.database.files.has(&header.data_digest, data.len()) {
+            // It was removed with the last row that named it; now the lock prevents that.
+            self.database.files.put(&header.data_digest, data)?;
+        }
+        let number = self.sql(rows::insert(&transaction, scope, header, result))?;
+        self.sql(rows::end_lease(&transaction, scope, call))?;
+        self.sql(transaction.commit())?;
+        Ok((Recorded::New, number, gone))
+    }
+
+    /// Drops what went in a transaction that is committed.
+    fn finish(&self, gone: Gone) {
+        for (scope, call) in &gone.calls {
+            self.loaded.remove(scope, call);
+        }
+        // The rows have gone; what stays behind of them is for the next sweep.
+        let _ = self.database.remove_unnamed(&gone.files);
+    }
+
+    pub(crate) fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        for _ in 0..LOOKS {
+            let now = self.now();
+            let (header, loaded, contents) = {
+                let reader = self.database.reader();
+                // One transaction, so that the row cannot go between its parts.
+                let transaction = self.sql(reader.unchecked_transaction())?;
+                let header = match self.find(&transaction, scope, call, now)? {
+                    Found::Live(header) => header,
+                    Found::Expired(header) => {
+                        return self.expired(&transaction, scope, &header, now);
+                    }
+                    Found::None => {
+                        let missing = rows::missing(&transaction, scope, call, now);
+                        return Ok(Lookup::Missing(self.sql(missing)?));
+                    }
+                };
+                let version = header.number.unsigned_abs();
+                let loaded = self.loaded.get(scope, call, version);
+                let contents = match &loaded {
+                    Some(_) => None,
+                    None => self.sql(rows::contents(&transaction, header.number))?,
+                };
+                (header, loaded, contents)
+            };
+            let number = header.number;
+            let result = match loaded {
+                Some(result) => Some(result),
+                None => self.load(scope, header, contents)?,
+            };
+            // The file may have been removed with its row since.
+            let Some(result) = result else { continue };
+            if !self.database.can_write() {
+                return Ok(Lookup::Found(result));
+            }
+            // From here on it is held, so that this process does not take it away.
+            match self.touch(number, now, TOUCH_TIMEOUT) {
+                Ok(false) => {}
+                Ok(true)
+                // It can be read all the same.
+                | Err(
+                    StoreError::Locked { .. }
+                    | StoreError::NoSpace { .. }
+                    | StoreError::ReadOnly { .. },
+                ) => return Ok(Lookup::Found(result)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(damaged(call))
+    }
+
+    /// What is said of a call whose result has expired.
+    fn expired(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        header: &Header,
+        now: i64,
+    ) -> Result<Lookup, StoreError> {
+        let about = self.sql(rows::leased(connection, scope, &header.call_id, now))?;
+        Ok(Lookup::Missing(match about {
+            Some(about) => Missing::InFlight(about),
+            None => {
+                let arguments = rows::short_arguments(connection, header.number);
+                Missing::Expired(header.tombstone(self.sql(arguments)?.as_deref()))
+            }
+        }))
+    }
+
+    /// Reads a result, and checks it; `None` if its file is missing.
+    fn load(
+        &self,
+        scope: &Scope,
+        header: Header,
+        contents: Option<rows::Contents>,
+    ) -> Result<Option<Arc<StoredResult>>, StoreError> {
+        let (number, call) = (header.number, header.call_id.clone());
+        let (digest, bytes) = (&header.data_digest, header.data_bytes);
+        let Some((arguments, data)) = contents else {
+            return Err(damaged(&call));
+        };
+        let content = match data {
+            Some(data) if !header.in_file => Content::checked(data, digest, bytes),
+            None if header.in_file => self.database.files.read(digest, bytes)?,
+            _ => Content::Damaged,
+        };
+        let data = match content {
+            Content::Whole(data) => data,
+            Content::Damaged => return Err(damaged(&call)),
+            Content::Missing => return Ok(None),
+        };
+        let result = header.result(arguments, data);
+        let result = Arc::new(result.ok_or_else(|| damaged(&call))?);
+        let version = number.unsigned_abs();
+        Ok(Some(self.loaded.put(scope, &call, version, result)))
+    }
+
+    /// Counts the bytes in memory of a result anew. The limits count those on the disk, which stay.
+    pub(crate) fn measure(&self, scope: &Scope, call: &CallId) {
+        if let Some(version) = self.loaded.version(scope, call) {
+            let _ = self.loaded.get(scope, call, version);
+        }
+    }
+
+    /// The current results of a session. What is damaged is left out.
+    pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        let now = self.now();
+        let lines = self.sql(rows::list(&self.database.reader(), scope))?;
+        let held = self.held(scope);
+        let mut listed = Vec::with_capacity(lines.len());
+        for line in lines {
+            let header = match line {
+                Err(error) if is_unreadable(&error) => continue,
+                line => self.sql(line)?,
+            };
+            let has_expired = self.has_expired(header.used_at, header.recorded_at, now);
+            if header.is_whole(scope) && (!has_expired || held.contains(&header.number)) {
+                listed.push(header.line());
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Removes a session's rows, then the files that only they named.
+    pub(crate) fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let known = self.sql(rows::has_session(&self.database.reader(), scope))?;
+        if known {
+            let mut writer = self.database.writer()?;
+            let transaction = writer.begin(self.options.durability)?;
+            let files = self.sql(rows::delete_session(&transaction, scope))?;
+            self.sql(transaction.commit())?;
+            drop(writer);
+            let calls = Vec::new();
+            self.finish(Gone { calls, files });
+            self.changes.notify();
+        }
+        self.loaded.remove_session(scope);
+        Ok(())
+    }
+
+    /// Takes away what is overdue or beyond a limit, forgets what has long been, and gives room back.
+    pub(crate) fn sweep(&self) -> Result<(), StoreError> {
+        if !self.database.can_write() {
+            return Ok(());
+        }
+        let now = self.now();
+        let limits = &self.options.limits;
+        let is_right = self.sql(rows::sums_are_right(&self.database.reader()))?;
+        if !is_right {
+            self.write(now, |visit| visit.sum_up())?;
+        }
+        while self.write(now, |visit| visit.retire(SWEPT_AT_ONCE, usize::MAX))? > 0 {}
+        while self.write(now, |visit| visit.forget(SWEPT_AT_ONCE))? {}
+        self.write(now, |visit| visit.end_overdue())?;
+        let beyond = rows::sessions_beyond(
+            &self.database.reader(),
+            limits.session_bytes,
+            limits.session_results,
+        );
+        for scope in self.sql(beyond)? {
+            self.write(now, |visit| is_done(visit.make_room_in(&scope, 0, 0)))?;
+        }
+        self.write(now, |visit| is_done(visit.make_room_in_all(None)))?;
+        self.give_room_back()?;
+        self.database.remove_orphans()
+    }
+
+    /// Changes something in a transaction in which results may go.
+    fn write<T>(
+        &self,
+        now: i64,
+        change: impl FnOnce(&mut Visit<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(self.options.durability)?;
+        let mut visit = Visit::new(self, &transaction, now);
+        let outcome = change(&mut visit)?;
+        let gone = visit.gone;
+        self.sql(transaction.commit())?;
+        drop(writer);
+        self.finish(gone);
+        Ok(outcome)
+    }
+
+    /// Gives pages that nothing uses back to the file system, some at a time.
+    fn give_room_back(&self) -> Result<(), StoreError> {
+        loop {
+            let mut writer = self.database.writer()?;
+            let transaction = writer.begin(Durability::Process)?;
+            let unused = transaction.pragma_query_value(None, "freelist_count", |row| row.get(0));
+            let unused: usize = self.sql(unused)?;
+            if unused <= KEPT_PAGES {
+                return Ok(());
+            }
+            let pages = (unused - KEPT_PAGES).min(4 * KEPT_PAGES);
+            let freed = || {
+                let mut statement =
+                    transaction.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
+                let mut freed = statement.query([])?;
+                while freed.next()?.is_some() {}
+                drop(freed);
+                transaction.pragma_query_value(None, "freelist_count", |row| row.get(0))
+            };
+            let left: usize = self.sql(freed())?;
+            self.sql(transaction.commit())?;
+            if left >= unused {
+                // A database that was made without this.
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many results there are, and their bytes, those included that have expired unseen.
+    pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
+        self.sql(rows::total(&self.database.reader()))
+    }
+}
+
+/// As far as what is in use allows.
+fn is_done(outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+    match outcome {
+        Err(StoreError::Full { .. }) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn damaged(call: &CallId) -> StoreError {
+    StoreError::Damaged {
+        damage: Damage::Result {
+            call_id: call.clone(),
+        },
+        source: None,
+    }
+}

@@ -1,0 +1,248 @@
+//! Calls in flight: a row for each lease, and one for each call that waits for another.
+
+use super::{
+    Found, Results, SharedResults,
+    changes::POLL_INTERVAL,
+    rows::{self, OF_CALL, OF_SCOPE, call_values, scope_values},
+};
+use crate::{
+    blocking::run,
+    database::{answers, execute},
+    header::{milliseconds, parsed},
+    options::Durability,
+};
+use async_trait::async_trait;
+use crossfeed_store::{
+    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, StoreError, Tombstone,
+};
+use crossfeed_wire::{CallId, Scope};
+use rusqlite::{Connection, Result as SqlResult, params};
+use std::time::Duration;
+
+/// Long enough for a process that is slow, and short for those who wait for one that has died.
+const DURATION: Duration = Duration::from_secs(15);
+/// A lease ends with its time anyway, so it need not survive a loss of power.
+const DURABILITY: Durability = Durability::Process;
+
+impl Results {
+    fn acquire(
+        &self,
+        owner: LeaseOwner,
+        scope: &Scope,
+        call: &CallId,
+        about: &Tombstone,
+    ) -> Result<Acquired, StoreError> {
+        let now = self.now();
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(DURABILITY)?;
+        if let Found::Live(_) = self.find(&transaction, scope, call, now)? {
+            return Ok(Acquired::Recorded);
+        }
+        if self
+            .sql(rows::leased(&transaction, scope, call, now))?
+            .is_some()
+        {
+            return Ok(Acquired::InFlight);
+        }
+        self.sql(lease(&transaction, owner, scope, call, about, now))?;
+        self.sql(transaction.commit())?;
+        Ok(Acquired::New)
+    }
+
+    fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
+        let now = self.now();
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(DURABILITY)?;
+        let mut lost = Vec::new();
+        for call in calls {
+            if !self.sql(renew(&transaction, owner, call, now))? {
+                lost.push(call.clone());
+            }
+        }
+        self.sql(transaction.commit())?;
+        Ok(lost)
+    }
+
+    fn release(&self, owner: LeaseOwner, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        let mut writer = self.database.writer()?;
+        let transaction = writer.begin(DURABILITY)?;
+        let statement = format!("DELETE FROM leases WHERE {OF_CALL} AND owner = ?5");
+        let [tenant, project, session, call] = call_values(scope, call);
+        let values = params![tenant, project, session, call, owner.to_string()];
+        self.sql(execute(&transaction, &statement, values))?;
+        self.sql(transaction.commit())?;
+        self.changes.notify();
+        Ok(())
+    }
+
+    fn flights(
+        &self,
+        scope: &Scope,
+        on: &[CallId],
+        waits: &[CallWait],
+    ) -> Result<Flights, StoreError> {
+        let now = self.now();
+        if !waits.is_empty() {
+            let mut writer = self.database.writer()?;
+            let transaction = writer.begin(DURABILITY)?;
+            self.sql(note_waits(&transaction, scope, waits, now))?;
+            self.sql(transaction.commit())?;
+        }
+        let reader = self.database.reader();
+        let transaction = self.sql(reader.unchecked_transaction())?;
+        let mut running = Vec::new();
+        for call in on {
+            if self
+                .sql(rows::leased(&transaction, scope, call, now))?
+                .is_some()
+            {
+                running.push(call.clone());
+            }
+        }
+        let waits = self.sql(all_waits(&transaction, scope, now))?;
+        Ok(Flights::new(running, waits))
+    }
+}
+
+/// Begins a lease, in the place of one that is over.
+fn lease(
+    connection: &Connection,
+    owner: LeaseOwner,
+    scope: &Scope,
+    call: &CallId,
+    about: &Tombstone,
+    now: i64,
+) -> SqlResult<()> {
+    let statement = "INSERT OR REPLACE INTO leases \
+                     (tenant, project, session, call_id, owner, expires_at, repeatable, tool, arguments) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let [tenant, project, session, call] = call_values(scope, call);
+    let values = params![
+        tenant,
+        project,
+        session,
+        call,
+        owner.to_string(),
+        now.saturating_add(milliseconds(DURATION)),
+        about.repeatable(),
+        about.tool(),
+        about.arguments().map(|arguments| &arguments[..]),
+    ];
+    execute(connection, statement, values).map(drop)
+}
+
+/// Renews a lease, if it is the owner's and not over.
+fn renew(connection: &Connection, owner: LeaseOwner, call: &Leased, now: i64) -> SqlResult<bool> {
+    let statement = format!(
+        "UPDATE leases SET expires_at = ?7, repeatable = ?8, tool = ?9, arguments = ?10 \
+         WHERE {OF_CALL} AND owner = ?5 AND expires_at > ?6"
+    );
+    let about = &call.about;
+    let [tenant, project, session, call] = call_values(&call.scope, &call.call_id);
+    let values = params![
+        tenant,
+        project,
+        session,
+        call,
+        owner.to_string(),
+        now,
+        now.saturating_add(milliseconds(DURATION)),
+        about.repeatable(),
+        about.tool(),
+        about.arguments().map(|arguments| &arguments[..]),
+    ];
+    Ok(execute(connection, &statement, values)? > 0)
+}
+
+/// Keeps waits for four polls, and forgets those that are over.
+fn note_waits(
+    connection: &Connection,
+    scope: &Scope,
+    waits: &[CallWait],
+    now: i64,
+) -> SqlResult<()> {
+    let [tenant, project, session] = scope_values(scope);
+    let statement = format!("DELETE FROM waits WHERE {OF_SCOPE} AND expires_at <= ?4");
+    execute(
+        connection,
+        &statement,
+        params![tenant, project, session, now],
+    )?;
+    let expires_at = now.saturating_add(4 * milliseconds(POLL_INTERVAL));
+    for CallWait { of, on } in waits {
+        let statement = "INSERT OR REPLACE INTO waits VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let (of, on) = (of.as_str(), on.as_str());
+        execute(
+            connection,
+            statement,
+            params![tenant, project, session, of, on, expires_at],
+        )?;
+    }
+    Ok(())
+}
+
+fn all_waits(connection: &Connection, scope: &Scope, now: i64) -> SqlResult<Vec<CallWait>> {
+    let query = format!("SELECT waiting, awaited FROM waits WHERE {OF_SCOPE} AND expires_at > ?4");
+    let [tenant, project, session] = scope_values(scope);
+    let values = params![tenant, project, session, now];
+    answers(connection, &query, values, |row| {
+        Ok(CallWait {
+            of: parsed(row, "waiting", CallId::parse)?,
+            on: parsed(row, "awaited", CallId::parse)?,
+        })
+    })
+}
+
+#[async_trait]
+impl CallLeases for SharedResults {
+    fn duration(&self) -> Duration {
+        DURATION
+    }
+
+    fn poll_interval(&self) -> Duration {
+        POLL_INTERVAL
+    }
+
+    async fn acquire(
+        &self,
+        owner: LeaseOwner,
+        scope: &Scope,
+        call: &CallId,
+        about: &Tombstone,
+    ) -> Result<Acquired, StoreError> {
+        let results = self.0.clone();
+        let (scope, call, about) = (scope.clone(), call.clone(), about.clone());
+        run(move || results.acquire(owner, &scope, &call, &about)).await
+    }
+
+    async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
+        let (results, calls) = (self.0.clone(), calls.to_vec());
+        run(move || results.renew(owner, &calls)).await
+    }
+
+    async fn release(
+        &self,
+        owner: LeaseOwner,
+        scope: &Scope,
+        call: &CallId,
+    ) -> Result<(), StoreError> {
+        let results = self.0.clone();
+        let (scope, call) = (scope.clone(), call.clone());
+        run(move || results.release(owner, &scope, &call)).await
+    }
+
+    async fn flights(
+        &self,
+        scope: &Scope,
+        on: &[CallId],
+        waits: &[CallWait],
+    ) -> Result<Flights, StoreError> {
+        let results = self.0.clone();
+        let (scope, on, waits) = (scope.clone(), on.to_vec(), waits.to_vec());
+        run(move || results.flights(&scope, &on, &waits)).await
+    }
+
+    async fn changed(&self, _scope: &Scope) {
+        self.0.changes.changed().await;
+    }
+}

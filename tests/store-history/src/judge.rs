@@ -1,0 +1,363 @@
+//! Judges a history: what each process did to a store, and what it was told.
+
+use crate::event::{Action, Event, Moment, Operation, Outcome};
+use std::{collections::BTreeMap, fmt};
+
+/// A law of stores that a history may break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Law {
+    Whole,
+    One,
+    Kept,
+    Truthful,
+    Gone,
+    Limits,
+    Owners,
+    Lapse,
+    Ends,
+    Errors,
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Whole => "what is found is what somebody put there, byte for byte",
+            Self::One => "an id names one record",
+            Self::Kept => "what was acknowledged or seen is found from then on",
+            Self::Truthful => "`unchanged` is said of the same record, `duplicate` of another",
+            Self::Gone => "what has gone does not come back by itself",
+            Self::Limits => "limits hold at every moment",
+            Self::Owners => "a call in flight has one owner",
+            Self::Lapse => "a lease ends with its time",
+            Self::Ends => "every operation ends within its time",
+            Self::Errors => "a store that cannot answer says that it is unavailable",
+        })
+    }
+}
+
+/// A law, and where it was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Violation {
+    pub(crate) law: Law,
+    pub(crate) text: String,
+}
+
+/// What the run promises, by which it is judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// Whether everything acknowledged must be kept; else what is lost is only counted.
+    pub(crate) keeps: bool,
+    /// Whether nothing is evicted.
+    pub(crate) evicts: bool,
+    /// Results of one session, at most.
+    pub(crate) session_results: usize,
+    /// How long a lease lasts, and how much later its end may be noticed, in nanoseconds.
+    pub(crate) lease: u64,
+    pub(crate) slack: u64,
+    /// The longest that an operation may take.
+    pub(crate) longest: u64,
+    /// When workers were stopped: worker, from, to.
+    pub(crate) pauses: Vec<(u32, u64, u64)>,
+}
+
+/// What came of judging.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) violations: Vec<Violation>,
+    /// Ids whose record was acknowledged or seen and then lost, where that is allowed.
+    pub(crate) lost: usize,
+    /// Operations by what came of them.
+    pub(crate) counts: BTreeMap<String, usize>,
+}
+
+/// An operation from its begin to its end; `None` where its process ended first.
+#[derive(Clone, Debug)]
+struct Span {
+    worker: u32,
+    begin: u64,
+    end: Option<u64>,
+    operation: Operation,
+    outcome: Option<Outcome>,
+}
+
+impl Span {
+    fn is_before(&self, other: &Self) -> bool {
+        self.end.is_some_and(|end| end < other.begin)
+    }
+
+    fn put(&self) -> Option<u64> {
+        match self.operation.action {
+            Action::Put(number) | Action::PutArtifact(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The content that this operation has shown to be there.
+    fn shows(&self) -> Option<u64> {
+        match (&self.outcome, self.put()) {
+            (Some(Outcome::Found(number)), _) => Some(*number),
+            (Some(Outcome::New | Outcome::Unchanged), put) => put,
+            _ => None,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(
+            self.outcome,
+            Some(Outcome::Unknown | Outcome::Expired | Outcome::Evicted)
+        )
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation {
+            action,
+            session,
+            id,
+        } = &self.operation;
+        write!(
+            f,
+            "process {} from {} to {:?}: {action:?} of {session}/{id} -> {:?}",
+            self.worker, self.begin, self.end, self.outcome
+        )
+    }
+}
+
+/// Judges a history by the terms of its run.
+pub(crate) fn judge(events: &[Event], terms: &Terms) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut by_id: BTreeMap<(bool, u64, u64), Vec<Span>> = BTreeMap::new();
+    for span in spans(events) {
+        verdict.count(&span);
+        verdict.judge_alone(&span, terms);
+        let is_artifact = matches!(
+            span.operation.action,
+            Action::PutArtifact(_) | Action::GetArtifact
+        );
+        let key = (is_artifact, span.operation.session, span.operation.id);
+        by_id.entry(key).or_default().push(span);
+    }
+    for mut spans in by_id.into_values() {
+        spans.sort_by_key(|span| span.begin);
+        verdict.judge_records(&spans, terms);
+        verdict.judge_leases(&spans, terms);
+    }
+    verdict
+}
+
+fn spans(events: &[Event]) -> Vec<Span> {
+    let mut spans: BTreeMap<(u32, u64), Span> = BTreeMap::new();
+    for event in events {
+        let key = (event.worker, event.number);
+        match &event.moment {
+            Moment::Begin(operation) => {
+                let span = Span {
+                    worker: event.worker,
+                    begin: event.at,
+                    end: None,
+                    operation: operation.clone(),
+                    outcome: None,
+                };
+                spans.insert(key, span);
+            }
+            Moment::End(outcome) => {
+                if let Some(span) = spans.get_mut(&key) {
+                    span.end = Some(event.at);
+                    span.outcome = Some(outcome.clone());
+                }
+            }
+        }
+    }
+    spans.into_values().collect()
+}
+
+impl Verdict {
+    fn violates(&mut self, law: Law, spans: &[&Span]) {
+        let text: Vec<_> = spans.iter().map(ToString::to_string).collect();
+        let text = text.join("\n    ");
+        self.violations.push(Violation { law, text });
+    }
+
+    fn count(&mut self, span: &Span) {
+        let action = match span.operation.action {
+            Action::Put(_) => "put",
+            Action::Get => "get",
+            Action::PutArtifact(_) => "put artifact",
+            Action::GetArtifact => "get artifact",
+            Action::List => "list",
+            Action::Acquire => "acquire",
+            Action::Renew => "renew",
+            Action::Release => "release",
+        };
+        let outcome = match &span.outcome {
+            None => "never ended",
+            Some(Outcome::New) => "new",
+            Some(Outcome::Unchanged) => "unchanged",
+            Some(Outcome::Duplicate) => "duplicate",
+            Some(Outcome::Found(_)) => "found",
+            Some(Outcome::Garbled) => "garbled",
+            Some(Outcome::Unknown) => "unknown",
+            Some(Outcome::Expired) => "expired",
+            Some(Outcome::Evicted) => "evicted",
+            Some(Outcome::InFlight) => "in flight",
+            Some(Outcome::Recorded) => "recorded",
+            Some(Outcome::Listed(..)) => "listed",
+            Some(Outcome::Kept(true)) => "kept",
+            Some(Outcome::Kept(false)) => "lost",
+            Some(Outcome::Done) => "done",
+            Some(Outcome::Failed(..)) => "failed",
+        };
+        *self
+            .counts
+            .entry(format!("{action}: {outcome}"))
+            .or_default() += 1;
+    }
+
+    fn judge_alone(&mut self, span: &Span, terms: &Terms) {
+        if let Some(end) = span.end {
+            let paused = terms
+                .pauses
+                .iter()
+                .filter(|(worker, ..)| *worker == span.worker);
+            let paused =
+                paused.map(|(_, from, to)| (*to).min(end).saturating_sub((*from).max(span.begin)));
+            let took = (end - span.begin).saturating_sub(paused.sum());
+            if took > terms.longest {
+                self.violates(Law::Ends, &[span]);
+            }
+        }
+        match &span.outcome {
+            Some(Outcome::Garbled) => self.violates(Law::Whole, &[span]),
+            Some(Outcome::Failed(code, ..)) if code != "store.unavailable" => {
+                self.violates(Law::Errors, &[span]);
+            }
+            Some(Outcome::Listed(results, _)) if *results > terms.session_results => {
+                self.violates(Law::Limits, &[span]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges what was said of one id of results or artifacts.
+    fn judge_records(&mut self, spans: &[Span], terms: &Terms) {
+        for span in spans {
+            let Some(Outcome::Found(number)) = span.outcome else {
+                continue;
+            };
+            let end = span.end.unwrap_or(u64::MAX);
+            let is_given = |put: &&Span| put.put() == Some(number) && put.begin < end;
+            if spans.iter().find(is_given).is_none() {
+                self.violates(Law::Whole, &[span]);
+            }
+        }
+        // Which records the id has had is known where nothing is evicted and nothing may be lost.
+        if terms.keeps && !terms.evicts {
+            let shown = || spans.iter().filter_map(|span| Some((span, span.shows()?)));
+            if let Some((first, number)) = shown().next()
+                && let Some((other, _)) = shown().find(|(_, other)| *other != number)
+            {
+                self.violates(Law::One, &[first, other]);
+            }
+            for span in spans {
+                let is_record = shown().next().map(|(_, number)| Some(number) == span.put());
+                if span.outcome == Some(Outcome::Duplicate) && is_record == Some(true) {
+                    self.violates(Law::Truthful, &[span]);
+                }
+            }
+        }
+        let mut is_lost = false;
+        for (place, span) in spans.iter().enumerate() {
+            if !span.is_gone() {
+                continue;
+            }
+            let before = spans[..place].iter().filter(|other| other.is_before(span));
+            let seen = |other: &&Span| {
+                other.shows().is_some() || other.outcome == Some(Outcome::Duplicate)
+            };
+            let seen = before.filter(seen).max_by_key(|other| other.end);
+            if let Some(seen) = seen
+                && !terms.evicts
+            {
+                if terms.keeps {
+                    self.violates(Law::Kept, &[seen, span]);
+                } else {
+                    is_lost = true;
+                }
+            }
+            if terms.keeps && span.outcome != Some(Outcome::Unknown) {
+                let back = spans[place..].iter().find(|other| {
+                    span.is_before(other) && matches!(other.outcome, Some(Outcome::Found(_)))
+                });
+                let is_put_again = |back: &Span| {
+                    let puts = spans.iter().filter(|put| put.put().is_some());
+                    let mut puts = puts.filter(|put| put.begin < back.begin);
+                    puts.any(|put| put.end.is_none_or(|end| end > span.begin))
+                };
+                if let Some(back) = back
+                    && !is_put_again(back)
+                {
+                    self.violates(Law::Gone, &[span, back]);
+                }
+            }
+        }
+        self.lost += usize::from(is_lost);
+    }
+
+    /// Judges what was said of calls in flight.
+    fn judge_leases(&mut self, spans: &[Span], terms: &Terms) {
+        let begun = |span: &&Span| {
+            span.operation.action == Action::Acquire && span.outcome == Some(Outcome::New)
+        };
+        let begun: Vec<&Span> = spans.iter().filter(begun).collect();
+        // How long the lease of a worker may have lasted at most, if nothing ended it.
+        let lasts = |lease: &Span, until: u64| {
+            let renewals = spans.iter().filter(|span| {
+                span.worker == lease.worker
+                    && span.operation.action == Action::Renew
+                    && span.outcome == Some(Outcome::Kept(true))
+                    && span.begin < until
+            });
+            let latest = renewals.map(|span| span.begin).max();
+            latest.unwrap_or(lease.begin).max(lease.begin) + terms.lease
+        };
+        for pair in begun.windows(2) {
+            let [first, second] = pair else { continue };
+            if !first.is_before(second) || !terms.keeps {
+                continue;
+            }
+            let end = second.end.unwrap_or(u64::MAX);
+            let may_end = spans.iter().any(|span| {
+                let ends = match span.operation.action {
+                    Action::Release => span.worker == first.worker,
+                    Action::Put(_) => true,
+                    _ => false,
+                };
+                ends && span.begin < end && span.end.is_none_or(|end| end > first.begin)
+            });
+            // The clock of the store may differ a little in its pace.
+            if !may_end && lasts(first, second.begin) > end + terms.slack {
+                self.violates(Law::Owners, &[first, second]);
+            }
+        }
+        for span in spans {
+            let says = span.outcome == Some(Outcome::InFlight);
+            if !says || span.operation.action != Action::Get {
+                continue;
+            }
+            let acquired = spans.iter().filter(|other| {
+                matches!(other.operation.action, Action::Acquire | Action::Renew)
+                    && other.begin < span.end.unwrap_or(u64::MAX)
+            });
+            let latest = acquired
+                .filter_map(|other| other.end.or(Some(other.begin + terms.longest)))
+                .max();
+            if latest.is_none_or(|latest| latest + terms.lease + terms.slack < span.begin) {
+                self.violates(Law::Lapse, &[span]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
