@@ -20,7 +20,8 @@ local head = call('HGET', H, id)
 if head then
   local r = read(head)
   if r.token == token then
-    -- The same request again, whose answer was lost.
+    -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+    call('HSET', H, id, head)
     return { 'N', left }
   end
   if r.identity ~= ARGV[10] then

@@ -19,6 +19,8 @@ if head and has_expired(read(head)) then
 end
 if head then
   local r = read(head)
+  -- A write, for replicas to confirm that they have come this far.
+  call('HSET', A, name, head)
   if r.token == token then
     return { 'N', left }
   end

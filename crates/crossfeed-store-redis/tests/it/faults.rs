@@ -6,8 +6,8 @@ use crate::{
 };
 use crossfeed_json::Document;
 use crossfeed_store::{
-    Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore, StoreError, StoredArtifact,
-    StoredResult,
+    Acquired, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore,
+    StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -409,5 +409,66 @@ async fn secrets_are_not_shown() {
     assert!(
         !shown.contains("sesame") && !shown.contains("hunter2"),
         "{shown}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_needs_no_more_than_is_said() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let rights = [
+        "ACL",
+        "SETUSER",
+        "feeder",
+        "on",
+        ">secret",
+        "~crossfeed:*",
+        "&crossfeed:*",
+        "+@read",
+        "+@write",
+        "+@scripting",
+        "+@connection",
+        "+@pubsub",
+        "+wait",
+        "+time",
+        "+info",
+    ];
+    server.ask(&rights).await;
+    let store = open(&format!("redis://feeder:secret@127.0.0.1:{}", server.port)).await;
+    let large = "x".repeat(300_000);
+    store
+        .put(&scope(), &call("c1"), text(large.clone()))
+        .await
+        .unwrap();
+    holds(&store, "c1", &large).await;
+    store
+        .put_artifact(&scope(), artifact("a1", &large))
+        .await
+        .unwrap();
+    let leases = store.leases().unwrap();
+    let owner = LeaseOwner::new(1);
+    let about = Tombstone::default();
+    assert_eq!(
+        leases
+            .acquire(owner, &scope(), &call("c2"), &about)
+            .await
+            .unwrap(),
+        Acquired::New
+    );
+    leases.release(owner, &scope(), &call("c2")).await.unwrap();
+    let report = store.probe().await.unwrap();
+    assert_eq!(report.persistence.snapshots, None);
+    store.remove_session(&scope()).await.unwrap();
+    let denied =
+        RedisOptions::from_url(&format!("redis://feeder:secret@127.0.0.1:{}", server.port));
+    let denied = RedisStore::connect(denied.unwrap().with_prefix("other"))
+        .await
+        .unwrap();
+    let put = denied.put(&scope(), &call("c1"), text("1")).await;
+    assert!(
+        matches!(put, Err(StoreError::Unavailable { retry: false, .. })),
+        "{put:?}"
     );
 }

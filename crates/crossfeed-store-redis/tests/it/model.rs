@@ -156,7 +156,17 @@ async fn agree(url: &str, prefix: String, steps: &[Step]) -> Result<(), TestCase
         }
         let expected = answer(&model, step, &mut expected).await;
         let given = answer(&store, step, &mut given).await;
-        prop_assert_eq!(given, expected, "step {}: {:?}", number, step);
+        // How long what has gone is remembered is a store's choice.
+        let is_gone = given.contains("Expired(") || given.contains("Evicted(");
+        let is_forgotten = expected.contains("Unknown") && is_gone;
+        prop_assert!(
+            given == expected || is_forgotten,
+            "step {}: {:?}: `{}`, not `{}`",
+            number,
+            step,
+            given,
+            expected
+        );
     }
     Ok(())
 }
