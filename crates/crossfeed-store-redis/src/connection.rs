@@ -12,7 +12,7 @@ use crossfeed_store::StoreError;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
     IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
-    ServerErrorKind, TlsMode, Value,
+    ServerErrorKind, TlsCertificates, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -241,14 +241,17 @@ impl Link {
             Servers::Cluster { nodes } => {
                 let nodes = nodes.iter().map(|node| info(options, node, 0));
                 let nodes = nodes.collect::<RedisResult<Vec<_>>>()?;
-                let client = ClusterClientBuilder::new(nodes)
+                let mut builder = ClusterClientBuilder::new(nodes)
                     .tcp_settings(tcp())
                     .connection_timeout(timeout)
                     .response_timeout(timeout)
                     .retries(4)
                     .min_retry_wait(50)
-                    .max_retry_wait(400)
-                    .build()?;
+                    .max_retry_wait(400);
+                if let Some(certificates) = certificates(options) {
+                    builder = builder.certs(certificates);
+                }
+                let client = builder.build()?;
                 return Ok(Self::Cluster(client.get_async_connection().await?));
             }
         };
@@ -341,17 +344,31 @@ fn tcp() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-fn addr(options: &RedisOptions, Address { host, port }: &Address) -> ConnectionAddr {
-    if options.tls {
-        ConnectionAddr::TcpTls {
-            host: host.clone(),
-            port: *port,
-            insecure: false,
-            tls_params: None,
-        }
-    } else {
-        ConnectionAddr::Tcp(host.clone(), *port)
+fn addr(options: &RedisOptions, Address { host, port }: &Address) -> RedisResult<ConnectionAddr> {
+    if !options.tls {
+        return Ok(ConnectionAddr::Tcp(host.clone(), *port));
     }
+    let addr = ConnectionAddr::TcpTls {
+        host: host.clone(),
+        port: *port,
+        insecure: false,
+        tls_params: None,
+    };
+    Ok(match certificates(options) {
+        None => addr,
+        Some(certificates) => {
+            let client = Client::build_with_tls(addr, certificates)?;
+            client.get_connection_info().addr().clone()
+        }
+    })
+}
+
+fn certificates(options: &RedisOptions) -> Option<TlsCertificates> {
+    let roots = options.tls_roots.as_ref().filter(|_| options.tls)?;
+    Some(TlsCertificates {
+        client_tls: None,
+        root_cert: Some(roots.clone()),
+    })
 }
 
 fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<ConnectionInfo> {
@@ -362,7 +379,7 @@ fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<Conne
     if let Some(password) = &options.password {
         settings = settings.set_password(password.reveal());
     }
-    Ok(addr(options, address)
+    Ok(addr(options, address)?
         .into_connection_info()?
         .set_tcp_settings(tcp())
         .set_redis_settings(settings))
@@ -375,12 +392,16 @@ fn sentinel_client(
     db: i64,
 ) -> RedisResult<SentinelClient> {
     let sentinels = sentinels.iter().map(|address| addr(options, address));
+    let sentinels = sentinels.collect::<RedisResult<Vec<_>>>()?;
     let mut builder = SentinelClientBuilder::new(sentinels, primary, SentinelServerType::Master)?
         .set_client_to_redis_tcp_settings(tcp())
         .set_client_to_sentinel_tcp_settings(tcp())
         .set_client_to_redis_db(db);
     if options.tls {
         builder = builder.set_client_to_redis_tls_mode(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates(options) {
+        builder = builder.set_client_to_redis_certificates(certificates);
     }
     if let Some(username) = &options.username {
         builder = builder.set_client_to_redis_username(username);

@@ -132,11 +132,13 @@ impl RedisStore {
             eviction_policy: field("maxmemory_policy").to_owned(),
             warnings: Vec::new(),
         };
-        report.warnings = self.warnings(&report, replicas);
+        // The server says how many replicas are good only where it needs some.
+        let needs_replicas = info.contains_key("min_slaves_good_slaves");
+        report.warnings = self.warnings(&report, replicas, needs_replicas);
         Ok(report)
     }
 
-    fn warnings(&self, report: &RedisReport, replicas: usize) -> Vec<String> {
+    fn warnings(&self, report: &RedisReport, replicas: usize, needs_replicas: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         let policy = &report.eviction_policy;
         if report.max_memory.is_some() && policy.starts_with("allkeys") {
@@ -166,6 +168,12 @@ impl RedisStore {
             warnings.push(format!(
                 "writes wait for {number} replicas, and {replicas} are connected: no write can be acknowledged"
             ));
+        }
+        if matches!(report.mode, RedisMode::Sentinel { .. }) && !needs_replicas {
+            warnings.push(
+                "the primary accepts writes when no replica follows it, so one that was replaced may take writes that are lost: set `min-replicas-to-write 1`"
+                    .to_owned(),
+            );
         }
         if matches!(report.mode, RedisMode::Sentinel { replicas: 0, .. }) {
             warnings.push(

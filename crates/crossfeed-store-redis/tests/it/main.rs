@@ -16,3 +16,4 @@ mod model;
 mod probe;
 mod proxy;
 mod server;
+mod tls;

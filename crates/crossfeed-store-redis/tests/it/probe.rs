@@ -56,13 +56,16 @@ async fn a_probe_says_what_the_servers_are() {
             replicas: 1
         }
     );
-    assert!(
-        report
-            .warnings
-            .iter()
-            .any(|warning| warning.contains("1 are connected")),
-        "{report:?}"
-    );
+    let warns =
+        |report: &RedisReport, of: &str| report.warnings.iter().any(|warning| warning.contains(of));
+    assert!(warns(&report, "1 are connected"), "{report:?}");
+    assert!(warns(&report, "min-replicas-to-write"), "{report:?}");
+    watched
+        .primary
+        .ask(&["CONFIG", "SET", "min-replicas-to-write", "1"])
+        .await;
+    let report = probe(options(&watched.url())).await;
+    assert!(!warns(&report, "min-replicas-to-write"), "{report:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
