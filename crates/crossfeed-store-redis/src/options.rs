@@ -105,7 +105,7 @@ pub struct RedisOptions {
     pub tls_roots: Option<Vec<u8>>,
     /// Limits. `total_bytes` is not used: see [`tenant_bytes`](Self::tenant_bytes).
     pub limits: MemoryLimits,
-    /// Bytes of results of one tenant. None by default, because it costs each write two more requests.
+    /// Bytes of results of one tenant. None by default, because it costs each write three more requests.
     pub tenant_bytes: Option<usize>,
     /// Results of one tenant. None by default.
     pub tenant_results: Option<usize>,

@@ -17,3 +17,4 @@ mod probe;
 mod proxy;
 mod server;
 mod tls;
+mod waits;
