@@ -20,7 +20,7 @@ use redis::{
     sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType},
 };
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 /// How often a request is made whose connection is cut. More than twice, since a connection may have been cut before.
 const ATTEMPTS: usize = 3;
@@ -64,17 +64,17 @@ impl Connection {
             // Fails where the host has chosen one already.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let open = async || Link::open(options).await.map_err(translate);
         let within = options.timeout * 2;
+        let open = async || match timeout(within, Link::open(options)).await {
+            Ok(link) => link.map_err(translate),
+            Err(_) => Err(unavailable(TimedOut { within })),
+        };
         let confirmed = match options.durability {
             Durability::Primary => None,
             Durability::Replicas { number, within } => Some((open().await?, number, within)),
         };
-        let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared
-                .await
-                .map_err(|_| unavailable(TimedOut { within }))??,
+            shared: open().await?,
             confirmed,
             timeout: options.timeout,
         };
@@ -263,7 +263,7 @@ impl Link {
     }
 
     async fn limited(&self, within: Duration, request: &Request) -> Result<Value, Failed> {
-        if let Ok(answer) = tokio::time::timeout(within, self.query(request)).await {
+        if let Ok(answer) = timeout(within, self.query(request)).await {
             return answer.map_err(Failed::Server);
         }
         if let Self::Node(node) = self {
