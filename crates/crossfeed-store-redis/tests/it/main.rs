@@ -16,5 +16,6 @@ mod model;
 mod probe;
 mod proxy;
 mod server;
+mod tenants;
 mod tls;
 mod waits;
