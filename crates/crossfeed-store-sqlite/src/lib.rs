@@ -1,19 +1,20 @@
-//! Keeps artifacts in a directory, through restarts and crashes.
+//! Keeps artifacts in a directory, through restarts and crashes, and results where it is asked to.
 //!
 //! Artifacts are rows of an SQLite database; the full data of large ones are files beside it, named
-//! by their content. Results are kept in memory only: they live for minutes, and a write to the
-//! disk for each would cost more than the tool call that it could save.
+//! by their content. Results are kept in memory, or with [`SqliteOptions::keep_results`] in a second database of the
+//! same kind, with the calls in flight and the records of the host, for all processes that use the directory.
 //!
 //! # Invariants
 //!
 //! - Acknowledged artifacts are on the disk: rows are committed with `synchronous = FULL`, and a file and its
-//!   name are there before the row that names it.
-//! - A row is never changed, only added and removed. So is a file, but that one that was damaged is
+//!   name are there before the row that names it. Acknowledged results are there as far as their [`Durability`] says.
+//! - What a row records is never changed, only added and removed. So is a file, but that one that was damaged is
 //!   replaced by one that is whole when the same data comes again.
-//! - Every read is checked: each row has a digest of itself, and of its data. Recording an artifact again
+//! - Every read is checked: each row has a digest of itself, and of its data. Recording the same again
 //!   checks it, too.
 //! - Only their owner can read the files: each is made with those rights.
 //! - No file is removed that a row names: that is looked up under the lock that keeps writers out.
+//! - Limits are kept in the transaction that adds a result, so that processes keep them together.
 
 mod artifacts;
 mod blocking;

@@ -31,8 +31,9 @@ pub enum Durability {
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// Limits. Those of artifacts are for the data on the disk, without indexes, whichever process wrote it; those
-    /// of results are for this process's memory.
+    /// Limits. Those of artifacts are for the data on the disk, without indexes, whichever process wrote it. So are
+    /// those of results that are kept: processes that share a directory should have the same. Those of other results
+    /// are for this process's memory.
     pub limits: MemoryLimits,
     /// How long one request waits to write, for others of this process and for another process
     /// together. 5 s: a write takes milliseconds, so a longer one hangs.
@@ -42,18 +43,28 @@ pub struct SqliteOptions {
     /// times as fast in a row as in a file, which takes three flushes; that ends between 1 and 4 MiB.
     pub file_bytes: usize,
     /// Bytes of artifacts that stay in memory after they were read, index included, so that each is
-    /// read and indexed once. 64 MiB: as much as a session may have.
+    /// read and indexed once; and as many of results that are kept. 64 MiB: as much as a session may have of artifacts.
     pub loaded_bytes: usize,
     /// How old a file must be that no row names, before it is removed. 1 hour: no write takes that
     /// long.
     pub orphan_age: Duration,
-    /// Whether nothing may be written. Artifacts can then be read; results are recorded as always.
+    /// Whether nothing may be written. Artifacts, and results that are kept, can then be read; results in memory are
+    /// recorded as always.
     pub read_only: bool,
-    /// Whether results are kept on the disk, too, and calls in flight and records of the host are known to all
-    /// processes. False: results live for minutes, and each is one more write.
+    /// Whether results are kept in the directory, too, so that they survive a restart and other processes find them.
+    /// Then [`leases`](crossfeed_store::ResultStore::leases) and [`state`](crossfeed_store::ResultStore::state) are
+    /// there as well. False: in memory a result costs a microsecond, and kept some hundred. All processes that use a
+    /// directory should say the same.
     pub keep_results: bool,
-    /// What a result survives where it is kept.
+    /// What a result survives where it is kept. A crash of the process: a flush to the disk for each would make it five
+    /// times as slow, and a result lives for minutes and can often be had again.
     pub durability: Durability,
+    /// How long a lease of a call in flight lasts where results are kept. 15 s: long enough for a process that is slow,
+    /// and short for those who wait for a call of one that has died.
+    pub lease: Duration,
+    /// How long whoever waits for a call in flight waits before the store is asked again. 250 ms: what this process
+    /// changes wakes at once, and a look-up takes less than a millisecond.
+    pub poll_interval: Duration,
     /// Whether there must be a store in the directory already; else opening makes one. For a command that
     /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
     pub must_exist: bool,
@@ -70,6 +81,8 @@ impl Default for SqliteOptions {
             read_only: false,
             keep_results: false,
             durability: Durability::default(),
+            lease: Duration::from_secs(15),
+            poll_interval: Duration::from_millis(250),
             must_exist: false,
         }
     }

@@ -20,10 +20,10 @@ use std::{
     sync::Arc,
 };
 
-/// Keeps artifacts in a directory and results in memory.
+/// Keeps artifacts in a directory, and results in memory or [there, too](SqliteOptions::keep_results).
 ///
 /// Any number of processes may use one directory at once. What one has acknowledged, all others
-/// find; results are each process's own. The directory must be on a local file system: locks and
+/// find; results in memory are each process's own. The directory must be on a local file system: locks and
 /// flushes of network file systems cannot be relied on.
 ///
 /// # Durability
@@ -33,14 +33,22 @@ use std::{
 /// has confirmed. A crash before leaves nothing of it but perhaps a file that the next
 /// [`sweep`](ResultStore::sweep) removes.
 ///
+/// A result that is kept is as safe as its [`Durability`](crate::Durability) says. So are its last use, tombstones and leases against a
+/// crash of the process. [Records of the host](ResultStore::state) are as safe as artifacts. Removing a session removes
+/// its artifacts first: a crash in between leaves results, until it is removed again.
+///
 /// Every read is checked against a digest. A damaged artifact is [`StoreError::Damaged`]; others can be read. A
 /// damaged row is left as it is; a damaged file is replaced when the same data is recorded again. If a damaged
-/// page hides a row, the store cannot notice it, and the artifact reads as unknown.
+/// page hides a row, the store cannot notice it, and the artifact reads as unknown. The same holds for results, except
+/// that a damaged row goes when it has expired or makes room, like any other.
 ///
 /// # Threads
 ///
-/// Everything about artifacts waits for the disk, and so leaves the async threads where there is a
-/// tokio runtime; without one it is done at once.
+/// Everything that waits for the disk leaves the async threads where there is a tokio runtime; without one it is done
+/// at once. While somebody waits for a call in flight, one thread keeps the time.
+///
+/// A `get` of a kept result writes when it was used. If others write for more than 250 ms, or the disk is full, it
+/// answers without that.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -175,6 +183,14 @@ impl SqliteStore {
     #[cfg(test)]
     pub(crate) fn artifacts(&self) -> &Artifacts {
         &self.0.artifacts
+    }
+
+    #[cfg(test)]
+    pub(crate) fn results(&self) -> Option<&Results> {
+        match &self.0.results {
+            Kept::InMemory(_) => None,
+            Kept::OnDisk(SharedResults(results)) => Some(results),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod faults;
 mod lifetime;
+mod results;
 mod shared;
 
 use crate::{Durability, SqliteOptions, SqliteStore};

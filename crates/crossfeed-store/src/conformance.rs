@@ -9,12 +9,14 @@
 
 mod artifacts;
 mod basics;
+mod blobs;
 mod durability;
 mod lifetime;
 mod shared;
 
 pub use artifacts::*;
 pub use basics::*;
+pub use blobs::*;
 pub use durability::*;
 pub use lifetime::*;
 pub use shared::*;

@@ -1,7 +1,7 @@
-//! Keeps an artifact across restarts: `cargo run -p crossfeed --features sqlite --example sqlite`.
+//! Keeps results and an artifact across restarts: `cargo run -p crossfeed --features sqlite --example sqlite`.
 //!
-//! Results stay in memory. What must outlive the process is saved as an artifact, in a directory that any
-//! number of processes may share.
+//! Both lie in a directory that any number of processes may share. Results expire as they do in memory; save what must
+//! stay as an artifact.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -15,7 +15,8 @@ use std::{error::Error, path::Path, sync::Arc};
 
 /// The session of one conversation. Each call stands for a program that starts anew.
 fn open(directory: &Path) -> Result<Session, Box<dyn Error>> {
-    let store = SqliteStore::open(directory, SqliteOptions::default())?;
+    let options = SqliteOptions::default().with_keep_results(true);
+    let store = SqliteStore::open(directory, options)?;
     let engine = Engine::new(EngineOptions::default(), Arc::new(store));
     Ok(engine.session(Scope::parse("acme", "support", "conversation-42")?))
 }
@@ -34,7 +35,7 @@ async fn save(session: &Session) -> Result<(), Box<dyn Error>> {
 async fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
     save(&open(directory)?).await?;
 
-    // After a restart the artifact is there, and can be referred to.
+    // After a restart the result and the artifact are there, and can be referred to.
     let session = open(directory)?;
     for artifact in session.artifacts().await? {
         println!("{}: {} bytes", artifact.artifact_id, artifact.bytes);
@@ -43,6 +44,10 @@ async fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
     let resolved = session.resolve(json!({"refund": order}), None).await?;
     println!("the next tool gets {}", resolved.arguments);
     assert_eq!(resolved.arguments, json!({"refund": 12.5}));
+    let other = json!({"$tool": "call_1", "$select": "orders[1].total"});
+    let resolved = session.resolve(json!({"refund": other}), None).await?;
+    println!("and another one {}", resolved.arguments);
+    assert_eq!(resolved.arguments, json!({"refund": 3.2}));
     Ok(())
 }
 

@@ -1,4 +1,7 @@
-//! Wakes those who wait for calls in flight: at once for what this process changes, else after a while.
+//! Wakes those who wait for calls in flight: at once for what this process changes, else when it is time to ask what
+//! others did.
+//!
+//! A thread keeps the time, and only while somebody waits: a runtime need not have timers, and there may be none.
 
 use std::{
     pin::pin,
@@ -10,10 +13,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::Notify;
-
-/// What other processes change is only found by asking, so whoever waits is also woken after this time. A thread
-/// keeps the time, and only while somebody waits: a runtime need not have timers, and there may be none.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Default)]
 pub(super) struct Changes {
@@ -27,22 +26,22 @@ impl Changes {
         self.waiting.notify_waiters();
     }
 
-    /// Returns after the next change, or when it is time to ask.
-    pub(super) async fn changed(self: &Arc<Self>) {
+    /// Returns after the next change, or after that time at the latest.
+    pub(super) async fn changed(self: &Arc<Self>, most: Duration) {
         let mut change = pin!(self.waiting.notified());
         change.as_mut().enable();
         // The timer that is there, if any, ends only before it wakes all who wait.
-        if !self.has_timer.swap(true, Ordering::SeqCst) && !self.start_timer() {
+        if !self.has_timer.swap(true, Ordering::SeqCst) && !self.start_timer(most) {
             return;
         }
         change.await;
     }
 
-    fn start_timer(self: &Arc<Self>) -> bool {
+    fn start_timer(self: &Arc<Self>, time: Duration) -> bool {
         let changes = Arc::clone(self);
         let timer = thread::Builder::new().name("crossfeed-store".to_owned());
         let started = timer.spawn(move || {
-            thread::sleep(POLL_INTERVAL);
+            thread::sleep(time);
             changes.has_timer.store(false, Ordering::SeqCst);
             changes.notify();
         });

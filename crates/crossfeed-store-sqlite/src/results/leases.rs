@@ -2,7 +2,6 @@
 
 use super::{
     Found, Results, SharedResults,
-    changes::POLL_INTERVAL,
     rows::{self, OF_CALL, OF_SCOPE, call_values, scope_values},
 };
 use crate::{
@@ -19,8 +18,6 @@ use crossfeed_wire::{CallId, Scope};
 use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
-/// Long enough for a process that is slow, and short for those who wait for one that has died.
-const DURATION: Duration = Duration::from_secs(15);
 /// A lease ends with its time anyway, so it need not survive a loss of power.
 const DURABILITY: Durability = Durability::Process;
 
@@ -44,18 +41,20 @@ impl Results {
         {
             return Ok(Acquired::InFlight);
         }
-        self.sql(lease(&transaction, owner, scope, call, about, now))?;
+        let until = now.saturating_add(milliseconds(self.options.lease));
+        self.sql(lease(&transaction, owner, scope, call, about, until))?;
         self.sql(transaction.commit())?;
         Ok(Acquired::New)
     }
 
     fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
         let now = self.now();
+        let until = now.saturating_add(milliseconds(self.options.lease));
         let mut writer = self.database.writer()?;
         let transaction = writer.begin(DURABILITY)?;
         let mut lost = Vec::new();
         for call in calls {
-            if !self.sql(renew(&transaction, owner, call, now))? {
+            if !self.sql(renew(&transaction, owner, call, now, until))? {
                 lost.push(call.clone());
             }
         }
@@ -85,7 +84,8 @@ impl Results {
         if !waits.is_empty() {
             let mut writer = self.database.writer()?;
             let transaction = writer.begin(DURABILITY)?;
-            self.sql(note_waits(&transaction, scope, waits, now))?;
+            let until = now.saturating_add(milliseconds(4 * self.options.poll_interval));
+            self.sql(note_waits(&transaction, scope, waits, now, until))?;
             self.sql(transaction.commit())?;
         }
         let reader = self.database.reader();
@@ -111,7 +111,7 @@ fn lease(
     scope: &Scope,
     call: &CallId,
     about: &Tombstone,
-    now: i64,
+    until: i64,
 ) -> SqlResult<()> {
     let statement = "INSERT OR REPLACE INTO leases \
                      (tenant, project, session, call_id, owner, expires_at, repeatable, tool, arguments) \
@@ -123,7 +123,7 @@ fn lease(
         session,
         call,
         owner.to_string(),
-        now.saturating_add(milliseconds(DURATION)),
+        until,
         about.repeatable(),
         about.tool(),
         about.arguments().map(|arguments| &arguments[..]),
@@ -132,7 +132,13 @@ fn lease(
 }
 
 /// Renews a lease, if it is the owner's and not over.
-fn renew(connection: &Connection, owner: LeaseOwner, call: &Leased, now: i64) -> SqlResult<bool> {
+fn renew(
+    connection: &Connection,
+    owner: LeaseOwner,
+    call: &Leased,
+    now: i64,
+    until: i64,
+) -> SqlResult<bool> {
     let statement = format!(
         "UPDATE leases SET expires_at = ?7, repeatable = ?8, tool = ?9, arguments = ?10 \
          WHERE {OF_CALL} AND owner = ?5 AND expires_at > ?6"
@@ -146,7 +152,7 @@ fn renew(connection: &Connection, owner: LeaseOwner, call: &Leased, now: i64) ->
         call,
         owner.to_string(),
         now,
-        now.saturating_add(milliseconds(DURATION)),
+        until,
         about.repeatable(),
         about.tool(),
         about.arguments().map(|arguments| &arguments[..]),
@@ -160,6 +166,7 @@ fn note_waits(
     scope: &Scope,
     waits: &[CallWait],
     now: i64,
+    until: i64,
 ) -> SqlResult<()> {
     let [tenant, project, session] = scope_values(scope);
     let statement = format!("DELETE FROM waits WHERE {OF_SCOPE} AND expires_at <= ?4");
@@ -168,14 +175,13 @@ fn note_waits(
         &statement,
         params![tenant, project, session, now],
     )?;
-    let expires_at = now.saturating_add(4 * milliseconds(POLL_INTERVAL));
     for CallWait { of, on } in waits {
         let statement = "INSERT OR REPLACE INTO waits VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let (of, on) = (of.as_str(), on.as_str());
         execute(
             connection,
             statement,
-            params![tenant, project, session, of, on, expires_at],
+            params![tenant, project, session, of, on, until],
         )?;
     }
     Ok(())
@@ -196,11 +202,11 @@ fn all_waits(connection: &Connection, scope: &Scope, now: i64) -> SqlResult<Vec<
 #[async_trait]
 impl CallLeases for SharedResults {
     fn duration(&self) -> Duration {
-        DURATION
+        self.0.options.lease
     }
 
     fn poll_interval(&self) -> Duration {
-        POLL_INTERVAL
+        self.0.options.poll_interval
     }
 
     async fn acquire(
@@ -243,6 +249,6 @@ impl CallLeases for SharedResults {
     }
 
     async fn changed(&self, _scope: &Scope) {
-        self.0.changes.changed().await;
+        self.0.changes.changed(self.poll_interval()).await;
     }
 }

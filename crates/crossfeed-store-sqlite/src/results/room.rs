@@ -26,6 +26,8 @@ pub(super) struct Visit<'v> {
     /// The rows whose results a caller of this process holds, by session, as they were when first asked for. Nobody can
     /// begin to hold another for long: who does, looks whether its row is still there.
     held: HashMap<Scope, HashSet<i64>>,
+    /// Whether nothing is overdue any more, but what is in use.
+    is_tidy: bool,
     /// What has gone, for when the transaction is committed.
     pub(super) gone: Gone,
 }
@@ -44,6 +46,7 @@ impl<'v> Visit<'v> {
             transaction,
             now,
             held: HashMap::new(),
+            is_tidy: false,
             gone: Gone::default(),
         }
     }
@@ -94,8 +97,10 @@ impl<'v> Visit<'v> {
     /// Takes away what is overdue, of all sessions, so many at most; returns how many. What is in use stays.
     pub(super) fn retire(&mut self, most: usize, looked_at: usize) -> Result<usize, StoreError> {
         let mut overdue = Vec::new();
+        let mut is_tidy = true;
         for by_use in [true, false] {
             let mut looks = 0;
+            let mut seen_all = true;
             let found = rows::oldest(self.transaction, by_use, |candidate| {
                 looks += 1;
                 let goes_on = match &candidate.row {
@@ -107,10 +112,13 @@ impl<'v> Visit<'v> {
                 if goes_on && !self.is_held(&candidate) {
                     overdue.push(candidate);
                 }
-                overdue.len() < most && looks < looked_at
+                seen_all = overdue.len() < most && looks < looked_at;
+                seen_all
             });
             self.results.sql(found)?;
+            is_tidy &= seen_all;
         }
+        self.is_tidy = is_tidy;
         overdue.sort_by_key(|candidate| candidate.number);
         overdue.dedup_by_key(|candidate| candidate.number);
         let retired = overdue.len();
@@ -183,7 +191,7 @@ impl<'v> Visit<'v> {
         more: usize,
     ) -> Result<(), StoreError> {
         let limits = &self.results.options.limits;
-        let mut is_tidy = false;
+        let mut is_tidy = self.is_tidy;
         loop {
             let whose = Whose::Session(scope);
             let held = self.results.sql(rows::held(self.transaction, whose))?;
@@ -223,7 +231,8 @@ impl<'v> Visit<'v> {
             if total.saturating_add(bytes) <= limit {
                 return Ok(());
             }
-            if spent.is_empty() && self.retire(RETIRED_AT_ONCE, usize::MAX)? > 0 {
+            if !self.is_tidy {
+                self.retire(RETIRED_AT_ONCE, usize::MAX)?;
                 continue;
             }
             let owners = self.results.sql(rows::owners(self.transaction))?;

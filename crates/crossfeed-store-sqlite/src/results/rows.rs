@@ -411,7 +411,7 @@ pub(super) fn insert(
     let number = connection.last_insert_rowid();
     let data = (!header.in_file).then(|| &result.document().raw()[..]);
     let arguments = result.arguments().map(|arguments| &arguments[..]);
-    let statement = "INSERT INTO contents VALUES (?1, ?2, ?3)";
+    let statement = "INSERT OR REPLACE INTO contents VALUES (?1, ?2, ?3)";
     execute(connection, statement, params![number, arguments, data])?;
     let change = SumChange {
         repeatable: header.repeatable,
@@ -740,6 +740,10 @@ pub(super) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
         "DELETE FROM contents WHERE number IN (SELECT number FROM results WHERE {OF_SCOPE})"
     );
     execute(connection, &statement, of_scope)?;
+    for table in ["results", "gone", "leases", "waits"] {
+        let statement = format!("DELETE FROM {table} WHERE {OF_SCOPE}");
+        execute(connection, &statement, of_scope)?;
+    }
     for change in sum_changes(connection, of_scope)? {
         let change = SumChange {
             bytes: -change.bytes,
@@ -747,10 +751,6 @@ pub(super) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
             ..change
         };
         change_sums(connection, scope, &change)?;
-    }
-    for table in ["results", "gone", "leases", "waits"] {
-        let statement = format!("DELETE FROM {table} WHERE {OF_SCOPE}");
-        execute(connection, &statement, of_scope)?;
     }
     Ok(files)
 }
@@ -804,9 +804,13 @@ fn change_sums(connection: &Connection, scope: &Scope, change: &SumChange) -> Re
     execute(connection, statement, values)?;
     if *results < 0 {
         let statement = "DELETE FROM sums WHERE tenant = ?1 AND project = ?2 AND session IN (?3, '') \
-                         AND repeatable = ?4 AND server = ?5 AND results <= 0";
+                         AND repeatable = ?4 AND server = ?5 AND results <= 0 RETURNING bytes = 0 AND results = 0";
         let values = params![tenant, project, session, repeatable, server];
-        execute(connection, statement, values)?;
+        let are_right = answers(connection, statement, values, |row| row.get(0))?;
+        if are_right.contains(&false) {
+            // A row says something else than when it was added.
+            sum_up(connection)?;
+        }
     }
     Ok(())
 }
