@@ -31,8 +31,6 @@ pub(crate) enum Reason {
 #[derive(Debug)]
 pub(crate) struct Departed {
     pub(crate) reason: Reason,
-    pub(crate) class: String,
-    pub(crate) bytes: usize,
     place: Place,
     token: u64,
     identity: String,
@@ -49,8 +47,6 @@ impl Departed {
                 "a" => Reason::Artifact,
                 _ => return None,
             },
-            class: words.next()?.to_owned(),
-            bytes: words.next()?.parse().ok()?,
             place: Place::parse(words.next()?)?,
             token: parse_token(words.next()?)?,
             identity: words.next()?.to_owned(),
@@ -91,11 +87,6 @@ impl Answer {
             Some(Value::BulkString(bytes)) => Ok(bytes),
             _ => Err(bad_answer("a text is missing")),
         }
-    }
-
-    /// Whether all of the answer was read.
-    pub(crate) fn is_done(&self) -> bool {
-        self.rest.as_slice().is_empty()
     }
 
     pub(crate) fn list(&mut self) -> Result<Vec<Vec<u8>>, StoreError> {

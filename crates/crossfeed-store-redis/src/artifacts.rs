@@ -8,7 +8,7 @@ use crate::{
     },
     results::{gone, texts},
     script::Operation,
-    store::{RedisStore, Way, microseconds},
+    store::{RedisStore, microseconds},
 };
 use bytes::Bytes;
 use crossfeed_store::{
@@ -40,7 +40,7 @@ impl RedisStore {
             return Err(StoreError::TooLarge { bytes, limit });
         }
         let (token, data) = (random(), artifact.document().raw().clone());
-        let prepared = self.prepare(scope, &data, token, "ab").await?;
+        let prepared = self.prepare(scope, &data, token, "").await?;
         let time_to_live = limits.artifact_time_to_live.map(microseconds);
         let facts = [
             self.now(),
@@ -51,7 +51,7 @@ impl RedisStore {
             token_text(token),
             bytes.to_string(),
             artifact_identity(&artifact, &prepared.digest),
-            prepared.way.place().letter().to_owned(),
+            prepared.place().letter().to_owned(),
             data.len().to_string(),
         ];
         let tail = artifact_tail(&artifact);
@@ -59,19 +59,24 @@ impl RedisStore {
         let mut arguments = texts(&facts);
         arguments.push(&tail);
         arguments.extend(texts(&room));
-        arguments.push(prepared.way.letter());
-        arguments.push(prepared.way.inline(&data));
+        arguments.push(prepared.mode.as_bytes());
+        arguments.push(&prepared.inline);
         let answer = self
-            .on_session(Operation::PutArtifact, Kind::Write, scope, &arguments)
-            .await?;
+            .on_session_beside(
+                Operation::PutArtifact,
+                Kind::Write,
+                scope,
+                &arguments,
+                prepared.before,
+            )
+            .await?
+            .0;
         let id = (artifact.artifact_id().clone(), artifact.call_id().clone());
         if answer.status == b'N' {
             self.artifacts.put(scope, &id, token, Arc::new(artifact));
             return Ok(Recorded::New);
         }
-        if let Way::Blob(name) = prepared.way {
-            self.remove_blobs(vec![name]);
-        }
+        self.remove_blobs(prepared.blob.into_iter().collect());
         let full = |budget, limit| {
             Err(StoreError::Full {
                 bytes,

@@ -1,6 +1,6 @@
 //! Large data that lies in a store of blobs.
 
-use crate::store::RedisStore;
+use crate::{connection::Kind, store::RedisStore};
 use bytes::Bytes;
 use crossfeed_store::{BlobName, ScopeTag, StoreError};
 use crossfeed_wire::Scope;
@@ -88,7 +88,7 @@ impl RedisStore {
         for table in ["h", "a"] {
             let mut command = Cmd::new();
             command.arg("HVALS").arg(format!("{key}{table}"));
-            let Value::Array(values) = self.connection.command(&command).await? else {
+            let Value::Array(values) = self.connection.command(command, Kind::Read).await? else {
                 return Err(crate::fault::bad_answer("`HVALS` gives a list"));
             };
             for value in values {

@@ -12,7 +12,7 @@ use crossfeed_store::StoreError;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
     IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
-    ServerErrorKind, TlsMode, Value,
+    ServerErrorKind, TlsCertificates, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -20,7 +20,7 @@ use redis::{
     sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType},
 };
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 /// How often a request is made whose connection is cut. More than twice, since a connection may have been cut before.
 const ATTEMPTS: usize = 3;
@@ -54,7 +54,7 @@ struct Node {
 }
 
 enum Target {
-    Server(Client),
+    Server(Box<Client>),
     Primary(Box<Mutex<SentinelClient>>),
 }
 
@@ -64,98 +64,111 @@ impl Connection {
             // Fails where the host has chosen one already.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let open = async || Link::open(options).await.map_err(translate);
         let within = options.timeout * 2;
+        let open = async || match timeout(within, Link::open(options)).await {
+            Ok(link) => link.map_err(translate),
+            Err(_) => Err(unavailable(TimedOut { within })),
+        };
         let confirmed = match options.durability {
             Durability::Primary => None,
             Durability::Replicas { number, within } => Some((open().await?, number, within)),
         };
-        let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared
-                .await
-                .map_err(|_| unavailable(TimedOut { within }))??,
+            shared: open().await?,
             confirmed,
             timeout: options.timeout,
         };
-        this.command(Cmd::new().arg("PING")).await?;
+        this.command(redis::cmd("PING"), Kind::Read).await?;
         Ok(this)
     }
 
-    /// Runs a script on the server of a key.
+    /// Runs a script on the server of a key, and one command before or after it on the same server, in one request. The
+    /// answers are in that order.
     pub(crate) async fn run(
         &self,
         operation: Operation,
         kind: Kind,
         key: &str,
         arguments: &[&[u8]],
-    ) -> Result<Value, StoreError> {
+        beside: Option<Beside>,
+    ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
-        let command = |name: &str, script: &str| {
-            let size = arguments
-                .iter()
-                .map(|argument| argument.len())
-                .sum::<usize>();
-            let mut command =
-                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
-            command.arg(name).arg(script).arg(1).arg(key);
-            for argument in arguments {
-                command.arg(*argument);
-            }
-            command
+        let size = arguments
+            .iter()
+            .map(|argument| argument.len())
+            .sum::<usize>();
+        let mut script = Cmd::with_capacity(arguments.len() + 4, size + key.len() + 64);
+        script.arg("EVALSHA").arg(&source.digest).arg(1).arg(key);
+        for argument in arguments {
+            script.arg(*argument);
+        }
+        let commands = match beside {
+            None => vec![script],
+            Some(Beside::Before(first)) => vec![first, script],
+            Some(Beside::After(last)) => vec![script, last],
         };
-        let by_digest = command("EVALSHA", &source.digest);
-        let answer = self.send(&by_digest, kind).await;
-        match answer {
+        let request = self.request(commands, kind);
+        match self.send(&request, kind).await {
             Err(Failed::Server(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                drop(by_digest);
-                let whole = command("EVAL", &source.text);
-                self.send(&whole, kind).await.map_err(Failed::into_error)
+                let mut load = redis::cmd("SCRIPT");
+                load.arg("LOAD").arg(&source.text);
+                self.command(load, Kind::Read).await?;
+                self.send(&request, kind).await.map_err(Failed::into_error)
             }
             answer => answer.map_err(Failed::into_error),
         }
     }
 
-    /// Runs a command that only reads or that needs no replicas.
-    pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Read)
-            .await
-            .map_err(Failed::into_error)
+    /// Runs a command.
+    pub(crate) async fn command(&self, command: Cmd, kind: Kind) -> Result<Value, StoreError> {
+        let request = self.request(vec![command], kind);
+        let answers = self.send(&request, kind).await;
+        let mut answers = answers.map_err(Failed::into_error)?.into_iter();
+        answers
+            .next()
+            .ok_or_else(|| bad_answer("a command has one"))
     }
 
-    /// Runs a command whose effect is to be acknowledged.
-    pub(crate) async fn write(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.send(command, Kind::Write)
-            .await
-            .map_err(Failed::into_error)
+    /// Commands as one request, with a wait for replicas where it is to be acknowledged by them.
+    fn request(&self, mut commands: Vec<Cmd>, kind: Kind) -> Request {
+        let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
+        if confirmed.is_none()
+            && commands.len() == 1
+            && let Some(command) = commands.pop()
+        {
+            return Request::One(command);
+        }
+        let mut all = Pipeline::with_capacity(commands.len() + 1);
+        for command in commands {
+            all.add_command(command);
+        }
+        if let Some((_, number, within)) = confirmed {
+            let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+            all.cmd("WAIT").arg(*number).arg(milliseconds);
+        }
+        Request::Several(all)
     }
 
-    async fn send(&self, command: &Cmd, kind: Kind) -> Result<Value, Failed> {
-        let Some((link, number, within)) = self.confirmed.as_ref().filter(|_| kind == Kind::Write)
-        else {
-            return self
-                .shared
-                .limited(self.timeout, &Request::One(command))
-                .await;
+    async fn send(&self, request: &Request, kind: Kind) -> Result<Vec<Value>, Failed> {
+        let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
+        let Some((link, number, within)) = confirmed else {
+            let answer = self.shared.limited(self.timeout, request).await?;
+            return match (request, answer) {
+                (Request::One(_), answer) => Ok(vec![answer]),
+                (Request::Several(_), Value::Array(answers)) => Ok(answers),
+                (Request::Several(_), _) => Err(Failed::Store(several())),
+            };
         };
-        let mut both = Pipeline::with_capacity(2);
-        both.add_command(command.clone());
-        let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
-        both.cmd("WAIT").arg(*number).arg(milliseconds);
-        let time = self.timeout + *within;
-        let answers = link.limited(time, &Request::Both(&both)).await?;
-        let Value::Array(answers) = answers else {
-            return Err(Failed::Store(bad_answer("a pipeline has one answer")));
+        let Value::Array(mut answers) = link.limited(self.timeout + *within, request).await? else {
+            return Err(Failed::Store(several()));
         };
-        let [answer, Value::Int(confirmed)] = <[Value; 2]>::try_from(answers)
-            .map_err(|_| Failed::Store(bad_answer("a pipeline has as many answers as commands")))?
-        else {
+        let Some(Value::Int(confirmed)) = answers.pop() else {
             return Err(Failed::Store(bad_answer("`WAIT` gives a number")));
         };
         if usize::try_from(confirmed).is_ok_and(|confirmed| confirmed >= *number) {
-            return Ok(answer);
+            return Ok(answers);
         }
         Err(Failed::Store(unavailable(Unconfirmed {
             confirmed,
@@ -163,6 +176,16 @@ impl Connection {
             within: *within,
         })))
     }
+}
+
+fn several() -> StoreError {
+    bad_answer("several commands have a list of them")
+}
+
+/// A command that goes with a script.
+pub(crate) enum Beside {
+    Before(Cmd),
+    After(Cmd),
 }
 
 /// Why a request failed.
@@ -180,19 +203,19 @@ impl Failed {
     }
 }
 
-enum Request<'c> {
-    One(&'c Cmd),
-    Both(&'c Pipeline),
+enum Request {
+    One(Cmd),
+    Several(Pipeline),
 }
 
-impl Request<'_> {
+impl Request {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
             Self::One(command) => connection
                 .req_packed_command(command)
                 .await?
                 .extract_error(),
-            Self::Both(commands) => {
+            Self::Several(commands) => {
                 let answers = connection.req_packed_commands(commands, 0, commands.len());
                 Value::Array(answers.await?).extract_error()
             }
@@ -205,7 +228,7 @@ impl Link {
         let timeout = options.timeout;
         let target = match &options.servers {
             Servers::Single { address, db } => {
-                Target::Server(Client::open(info(options, address, *db)?)?)
+                Target::Server(Box::new(Client::open(info(options, address, *db)?)?))
             }
             Servers::Sentinel {
                 sentinels,
@@ -218,14 +241,17 @@ impl Link {
             Servers::Cluster { nodes } => {
                 let nodes = nodes.iter().map(|node| info(options, node, 0));
                 let nodes = nodes.collect::<RedisResult<Vec<_>>>()?;
-                let client = ClusterClientBuilder::new(nodes)
+                let mut builder = ClusterClientBuilder::new(nodes)
                     .tcp_settings(tcp())
                     .connection_timeout(timeout)
                     .response_timeout(timeout)
                     .retries(4)
                     .min_retry_wait(50)
-                    .max_retry_wait(400)
-                    .build()?;
+                    .max_retry_wait(400);
+                if let Some(certificates) = certificates(options) {
+                    builder = builder.certs(certificates);
+                }
+                let client = builder.build()?;
                 return Ok(Self::Cluster(client.get_async_connection().await?));
             }
         };
@@ -236,8 +262,8 @@ impl Link {
         })))
     }
 
-    async fn limited(&self, within: Duration, request: &Request<'_>) -> Result<Value, Failed> {
-        if let Ok(answer) = tokio::time::timeout(within, self.query(request)).await {
+    async fn limited(&self, within: Duration, request: &Request) -> Result<Value, Failed> {
+        if let Ok(answer) = timeout(within, self.query(request)).await {
             return answer.map_err(Failed::Server);
         }
         if let Self::Node(node) = self {
@@ -247,7 +273,7 @@ impl Link {
         Err(Failed::Store(unavailable(TimedOut { within })))
     }
 
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         match self {
             Self::Node(node) => node.query(request).await,
             Self::Cluster(connection) => request.send(&mut connection.clone()).await,
@@ -256,7 +282,7 @@ impl Link {
 }
 
 impl Node {
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         let mut attempt = 1;
         loop {
             match self.attempt(request).await {
@@ -266,7 +292,7 @@ impl Node {
         }
     }
 
-    async fn attempt(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn attempt(&self, request: &Request) -> RedisResult<Value> {
         let (number, mut connection) = self.connection().await?;
         let answer = request.send(&mut connection).await;
         if answer.as_ref().is_err_and(ends_connection) {
@@ -318,17 +344,31 @@ fn tcp() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-fn addr(options: &RedisOptions, Address { host, port }: &Address) -> ConnectionAddr {
-    if options.tls {
-        ConnectionAddr::TcpTls {
-            host: host.clone(),
-            port: *port,
-            insecure: false,
-            tls_params: None,
-        }
-    } else {
-        ConnectionAddr::Tcp(host.clone(), *port)
+fn addr(options: &RedisOptions, Address { host, port }: &Address) -> RedisResult<ConnectionAddr> {
+    if !options.tls {
+        return Ok(ConnectionAddr::Tcp(host.clone(), *port));
     }
+    let addr = ConnectionAddr::TcpTls {
+        host: host.clone(),
+        port: *port,
+        insecure: false,
+        tls_params: None,
+    };
+    Ok(match certificates(options) {
+        None => addr,
+        Some(certificates) => {
+            let client = Client::build_with_tls(addr, certificates)?;
+            client.get_connection_info().addr().clone()
+        }
+    })
+}
+
+fn certificates(options: &RedisOptions) -> Option<TlsCertificates> {
+    let roots = options.tls_roots.as_ref().filter(|_| options.tls)?;
+    Some(TlsCertificates {
+        client_tls: None,
+        root_cert: Some(roots.clone()),
+    })
 }
 
 fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<ConnectionInfo> {
@@ -339,7 +379,7 @@ fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<Conne
     if let Some(password) = &options.password {
         settings = settings.set_password(password.reveal());
     }
-    Ok(addr(options, address)
+    Ok(addr(options, address)?
         .into_connection_info()?
         .set_tcp_settings(tcp())
         .set_redis_settings(settings))
@@ -352,12 +392,16 @@ fn sentinel_client(
     db: i64,
 ) -> RedisResult<SentinelClient> {
     let sentinels = sentinels.iter().map(|address| addr(options, address));
+    let sentinels = sentinels.collect::<RedisResult<Vec<_>>>()?;
     let mut builder = SentinelClientBuilder::new(sentinels, primary, SentinelServerType::Master)?
         .set_client_to_redis_tcp_settings(tcp())
         .set_client_to_sentinel_tcp_settings(tcp())
         .set_client_to_redis_db(db);
     if options.tls {
         builder = builder.set_client_to_redis_tls_mode(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates(options) {
+        builder = builder.set_client_to_redis_certificates(certificates);
     }
     if let Some(username) = &options.username {
         builder = builder.set_client_to_redis_username(username);

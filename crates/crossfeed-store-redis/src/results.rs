@@ -2,20 +2,25 @@
 
 use crate::{
     answer::Answer,
-    connection::{Kind, random},
+    connection::{Beside, Kind, random},
     header::{
-        Place, ResultHeader, Unreadable, class, parse_lease, parse_tombstone, result_identity,
-        result_tail, token_text,
+        Place, ResultHeader, Unreadable, class, parse_lease, parse_token, parse_tombstone,
+        result_identity, result_tail, token_text,
     },
     script::Operation,
-    store::{RedisStore, Way, microseconds},
+    store::{RedisStore, microseconds},
+    tenant::recorded_bytes,
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    Budget, Damage, Listed, Lookup, Missing, Recorded, StoreError, StoredResult,
+    Budget, Damage, Listed, Lookup, Missing, Recorded, ScopeTag, StoreError, StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
+use redis::Value;
 use std::sync::Arc;
+
+/// How long a token is before the data of its record.
+const TOKEN_DIGITS: usize = 16;
 
 impl RedisStore {
     /// The arguments with which every script on results begins.
@@ -31,7 +36,7 @@ impl RedisStore {
     }
 
     /// Results of a session that this process uses: each call and its token.
-    fn pins(&self, scope: &Scope) -> Vec<String> {
+    pub(crate) fn pins(&self, scope: &Scope) -> Vec<String> {
         let held = self.results.held(scope).into_iter();
         held.flat_map(|(call, token)| [call.as_str().to_owned(), token_text(token)])
             .collect()
@@ -54,7 +59,7 @@ impl RedisStore {
     ) -> Result<Recorded, StoreError> {
         let limits = self.limits();
         let data = result.document().raw().clone();
-        let bytes = data.len() + result.arguments().map_or(0, Bytes::len);
+        let bytes = recorded_bytes(&result);
         if bytes > limits.session_bytes {
             return Err(StoreError::TooLarge {
                 bytes,
@@ -62,14 +67,16 @@ impl RedisStore {
             });
         }
         let token = random();
-        let prepared = self.prepare(scope, &data, token, "b").await?;
+        let prepared = self
+            .prepare(scope, &data, token, &token_text(token))
+            .await?;
         let common = self.common();
         let facts = [
             token_text(token),
             bytes.to_string(),
             class(&result),
             result_identity(&result, &prepared.digest),
-            prepared.way.place().letter().to_owned(),
+            prepared.place().letter().to_owned(),
             data.len().to_string(),
         ];
         let tail = result_tail(&result);
@@ -80,25 +87,27 @@ impl RedisStore {
         arguments.extend(texts(&facts));
         arguments.push(&tail);
         arguments.extend(texts(&room));
-        arguments.push(prepared.way.letter());
-        arguments.push(prepared.way.inline(&data));
+        arguments.push(prepared.mode.as_bytes());
+        arguments.push(&prepared.inline);
         arguments.extend(texts(&pins));
+        let reservation = self.reserve(scope, call, bytes).await?;
         let answer = self
-            .on_session(Operation::Put, Kind::Write, scope, &arguments)
-            .await;
-        let status = match answer {
-            Ok(answer) => answer.status,
-            // Whether it was recorded is not known; a blob that no record names goes with a sweep.
-            Err(error) => return Err(error),
-        };
+            .on_session_beside(
+                Operation::Put,
+                Kind::Write,
+                scope,
+                &arguments,
+                prepared.before,
+            )
+            .await?;
+        self.settle(scope, reservation, Some(&answer.0)).await?;
+        let status = answer.0.status;
         if status == b'N' {
             let result = Arc::new(result);
             self.results.put(scope, call, token, result);
             return Ok(Recorded::New);
         }
-        if let Way::Blob(name) = prepared.way {
-            self.remove_blobs(vec![name]);
-        }
+        self.remove_blobs(prepared.blob.into_iter().collect());
         let full = |budget, limit| {
             Err(StoreError::Full {
                 bytes,
@@ -123,34 +132,49 @@ impl RedisStore {
         call: &CallId,
     ) -> Result<Lookup, StoreError> {
         let common = self.common();
-        // Two turns where what was at hand has just been forgotten, or a blob has gone with its record.
-        for turn in 0..3 {
-            let at_hand = if turn == 0 {
-                self.at_hand(scope, call)
-            } else {
-                [String::new(), "0".to_owned()]
-            };
+        let mut at_hand = self.at_hand(scope, call);
+        let mut may_have_gone = "0";
+        // A few turns, since what was at hand may have been forgotten, or the record may have changed meanwhile.
+        for _ in 0..4 {
             let mut arguments = texts(&common);
             arguments.push(call.as_str().as_bytes());
             arguments.extend(texts(&at_hand));
-            let answer = self
-                .on_session(Operation::Get, Kind::Read, scope, &arguments)
+            arguments.push(may_have_gone.as_bytes());
+            let data = at_hand[0].is_empty().then(|| {
+                let key = self.session_key(ScopeTag::of_session(scope)) + "b:" + call.as_str();
+                let mut command = redis::cmd("GET");
+                command.arg(key);
+                Beside::After(command)
+            });
+            let (answer, data) = self
+                .on_session_beside(Operation::Get, Kind::Read, scope, &arguments, data)
                 .await?;
-            if let Some(lookup) = self.read_result(scope, call, &at_hand[0], answer).await? {
-                return Ok(lookup);
+            self.settle(scope, None, Some(&answer)).await?;
+            match self
+                .read_result(scope, call, &at_hand[0], answer, data)
+                .await?
+            {
+                Turn::Done(lookup) => return Ok(lookup),
+                Turn::Again { is_without } => {
+                    at_hand = [String::new(), "0".to_owned()];
+                    if is_without {
+                        may_have_gone = "1";
+                    }
+                }
             }
         }
         Err(damaged(call))
     }
 
-    /// What an answer says of a result; nothing if it is to be asked again.
+    /// What an answer says of a result.
     async fn read_result(
         &self,
         scope: &Scope,
         call: &CallId,
         at_hand: &str,
         mut answer: Answer,
-    ) -> Result<Option<Lookup>, StoreError> {
+        data: Option<Value>,
+    ) -> Result<Turn, StoreError> {
         let unreadable = |error: Unreadable| {
             error.into_error(Damage::Result {
                 call_id: call.clone(),
@@ -158,28 +182,39 @@ impl RedisStore {
         };
         let missing = match answer.status {
             b'S' => {
-                let version = crate::header::parse_token(at_hand).unwrap_or_default();
-                let found = self.results.get(scope, call, version);
-                self.metrics.hit();
-                return Ok(found.map(Lookup::Found));
+                let version = parse_token(at_hand).unwrap_or_default();
+                return Ok(match self.results.get(scope, call, version) {
+                    Some(found) => {
+                        self.metrics.hit();
+                        Turn::Done(Lookup::Found(found))
+                    }
+                    None => Turn::Again { is_without: false },
+                });
             }
             b'F' => {
                 let header = ResultHeader::parse(&answer.bytes()?).map_err(unreadable)?;
                 let token = header.token;
-                self.metrics.miss();
                 let data = match header.place {
-                    Place::Key => Bytes::from(answer.bytes()?),
+                    Place::Key => match data {
+                        None => return Ok(Turn::Again { is_without: false }),
+                        Some(Value::BulkString(data))
+                            if data.starts_with(token_text(token).as_bytes()) =>
+                        {
+                            Bytes::from(data).slice(TOKEN_DIGITS..)
+                        }
+                        Some(_) => return Ok(Turn::Again { is_without: true }),
+                    },
                     Place::Blob => match self.blob(scope, &header.blob_name(scope)).await {
                         Ok(Some(data)) => data,
-                        Ok(None) => return Ok(None),
+                        Ok(None) => return Ok(Turn::Again { is_without: false }),
                         Err(StoreError::DamagedBlob) => return Err(damaged(call)),
                         Err(error) => return Err(error),
                     },
                 };
+                self.metrics.miss();
                 let result = Arc::new(header.result(data).map_err(unreadable)?);
-                return Ok(Some(Lookup::Found(
-                    self.results.put(scope, call, token, result),
-                )));
+                let result = self.results.put(scope, call, token, result);
+                return Ok(Turn::Done(Lookup::Found(result)));
             }
             b'L' => Missing::InFlight(parse_lease(&answer.bytes()?).map_err(unreadable)?),
             b'T' => match parse_tombstone(&answer.bytes()?).map_err(unreadable)? {
@@ -190,7 +225,7 @@ impl RedisStore {
             _ => return Err(answer.unexpected()),
         };
         self.results.remove(scope, call);
-        Ok(Some(Lookup::Missing(missing)))
+        Ok(Turn::Done(Lookup::Missing(missing)))
     }
 
     pub(crate) async fn lines_of_results(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
@@ -224,6 +259,15 @@ impl RedisStore {
         self.artifacts.remove_session(scope);
         Ok(())
     }
+}
+
+/// What an answer leads to.
+enum Turn {
+    Done(Lookup),
+    /// It is to be asked again: the record is there, and its data was not asked for or was not there.
+    Again {
+        is_without: bool,
+    },
 }
 
 /// Texts as arguments of a script.

@@ -19,6 +19,11 @@ pub(crate) enum Operation {
     Flights,
     ReadState,
     WriteState,
+    Summary,
+    Oldest,
+    Evict,
+    Reserve,
+    Settle,
 }
 
 /// A script and its digest, by which a server knows it.
@@ -39,6 +44,7 @@ macro_rules! on_results {
     ($name:literal) => {
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/loss.lua"),
             include_str!(concat!("lua/", $name, ".lua")),
         ])
     };
@@ -53,10 +59,16 @@ macro_rules! on_artifacts {
     };
 }
 
-static SOURCES: LazyLock<[Source; 13]> = LazyLock::new(|| {
+static SOURCES: LazyLock<[Source; 18]> = LazyLock::new(|| {
     [
         on_results!("put"),
-        on_results!("get"),
+        // What ends most requests comes before functions that they do not need.
+        Source::new(&[
+            include_str!("lua/session.lua"),
+            include_str!("lua/touch.lua"),
+            include_str!("lua/loss.lua"),
+            include_str!("lua/get.lua"),
+        ]),
         on_results!("list"),
         on_results!("remove"),
         on_artifacts!("put_artifact"),
@@ -68,6 +80,17 @@ static SOURCES: LazyLock<[Source; 13]> = LazyLock::new(|| {
         on_results!("flights"),
         Source::new(&[include_str!("lua/read_state.lua")]),
         Source::new(&[include_str!("lua/write_state.lua")]),
+        on_results!("summary"),
+        on_results!("oldest"),
+        on_results!("evict"),
+        Source::new(&[
+            include_str!("lua/tenant.lua"),
+            include_str!("lua/reserve.lua"),
+        ]),
+        Source::new(&[
+            include_str!("lua/tenant.lua"),
+            include_str!("lua/settle.lua"),
+        ]),
     ]
 });
 

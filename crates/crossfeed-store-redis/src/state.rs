@@ -27,10 +27,10 @@ impl RedisStore {
         let arguments = [now.as_bytes()];
         let read = self
             .connection
-            .run(Operation::ReadState, Kind::Read, &key, &arguments);
-        let record = match read.await? {
-            Value::Nil => return Ok(None),
-            Value::BulkString(record) => Bytes::from(record),
+            .run(Operation::ReadState, Kind::Read, &key, &arguments, None);
+        let record = match read.await?.pop() {
+            Some(Value::Nil) => return Ok(None),
+            Some(Value::BulkString(record)) => Bytes::from(record),
             _ => return Err(bad_answer("a record of state is a text")),
         };
         let unreadable = || bad_answer("a record of state has no first line");
@@ -82,9 +82,9 @@ impl RedisStore {
         let key = self.state_key(key);
         let write = self
             .connection
-            .run(Operation::WriteState, Kind::Write, &key, &arguments);
-        match write.await? {
-            Value::Int(written) => Ok((written == 1).then_some(version)),
+            .run(Operation::WriteState, Kind::Write, &key, &arguments, None);
+        match write.await?.pop() {
+            Some(Value::Int(written)) => Ok((written == 1).then_some(version)),
             _ => Err(bad_answer("a write of state gives a number")),
         }
     }
@@ -92,7 +92,10 @@ impl RedisStore {
     async fn remove_record(&self, key: &str) -> Result<(), StoreError> {
         let mut command = Cmd::new();
         command.arg("DEL").arg(self.state_key(key));
-        self.connection.write(&command).await.map(drop)
+        self.connection
+            .command(command, Kind::Write)
+            .await
+            .map(drop)
     }
 }
 

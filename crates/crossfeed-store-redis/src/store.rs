@@ -2,27 +2,33 @@
 
 use crate::{
     answer::{Answer, Reason},
-    connection::{Connection, Kind},
+    connection::{Beside, Connection, Kind},
+    fault::bad_answer,
+    header::{Place, token_text},
     metrics::{Measured, Metrics, RedisMetrics},
     options::RedisOptions,
     script::Operation,
+    tenant::KnownSessions,
     watch::Watch,
 };
 use async_trait::async_trait;
-use bytes::Bytes;
+use bytes::{BufMut as _, Bytes};
 use crossfeed_store::{
-    ArtifactLookup, BlobStore, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryLimits,
-    ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoredArtifact,
-    StoredResult, Usage,
+    ArtifactLookup, BlobName, BlobStore, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
+    MemoryLimits, ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError,
+    StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use futures_util::future::join;
-use redis::Cmd;
+use redis::{Cmd, RedisWrite as _, Value};
 use std::{fmt, sync::Arc, time::Duration};
 
-/// Data beyond this many bytes goes to the server before the record that names it, while its digest is computed; below
-/// it travels with the record.
-const STAGED_BYTES: usize = 64 << 10;
+/// Data up to this many bytes is an argument of the script that records it. Scripts copy their arguments, so that larger
+/// data is quicker as a command of its own, in the same request.
+const INLINE_BYTES: usize = 4 << 10;
+
+/// Data beyond this many bytes goes to the server in a request of its own, while its digest is computed.
+const SENT_ALONG_BYTES: usize = 256 << 10;
 
 /// How long data may lie that no record names yet. A put takes at most a few time limits of a request.
 const STAGED_TIME: Duration = Duration::from_secs(60);
@@ -55,6 +61,7 @@ pub struct RedisStore {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) results: ReadCache<CallId, StoredResult>,
     pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
+    pub(crate) sessions: KnownSessions,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -91,6 +98,7 @@ impl RedisStore {
             metrics: Arc::default(),
             results: ReadCache::new(options.cache_bytes),
             artifacts: ReadCache::new(options.cache_bytes),
+            sessions: KnownSessions::default(),
             options,
             clock,
         })
@@ -124,15 +132,39 @@ impl RedisStore {
         scope: &Scope,
         arguments: &[&[u8]],
     ) -> Result<Answer, StoreError> {
+        let (answer, _) = self
+            .on_session_beside(operation, kind, scope, arguments, None)
+            .await?;
+        self.settle(scope, None, Some(&answer)).await?;
+        Ok(answer)
+    }
+
+    /// The same with a command before or after it, and the answer to that.
+    pub(crate) async fn on_session_beside(
+        &self,
+        operation: Operation,
+        kind: Kind,
+        scope: &Scope,
+        arguments: &[&[u8]],
+        beside: Option<Beside>,
+    ) -> Result<(Answer, Option<Value>), StoreError> {
         let session = ScopeTag::of_session(scope);
         let key = self.session_key(session);
-        let answer = self
+        let is_before = matches!(beside, Some(Beside::Before(_)));
+        let answers = self
             .connection
-            .run(operation, kind, &key, arguments)
+            .run(operation, kind, &key, arguments, beside)
             .await?;
-        let answer = Answer::read(answer)?;
+        let mut answers = answers.into_iter();
+        let (first, second) = (answers.next(), answers.next());
+        let (answer, beside) = if is_before {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let answer = Answer::read(answer.ok_or_else(|| bad_answer("there is none"))?)?;
         self.see_off(ScopeTag::of_tenant(scope), session, &answer);
-        Ok(answer)
+        Ok((answer, beside))
     }
 
     /// Counts what has left, and removes its blobs, as far as that can be done now; a sweep finds the rest.
@@ -151,50 +183,55 @@ impl RedisStore {
         self.remove_blobs(blobs.collect());
     }
 
-    /// Puts data under a key of its own, for a while, unless a record comes to name it.
-    pub(crate) async fn stage(&self, key: &str, data: &[u8]) -> Result<(), StoreError> {
-        let mut command = Cmd::with_capacity(5, data.len() + 128);
+    /// The command that puts data, behind a prefix, under a key of its own for a while, until a record names it.
+    fn stage(&self, scope: &Scope, token: u64, prefix: &str, data: &[u8]) -> Cmd {
+        let key = self.session_key(ScopeTag::of_session(scope)) + "s:" + &token_text(token);
+        let length = prefix.len() + data.len();
+        let mut command = Cmd::with_capacity(5, length + key.len() + 64);
+        command.arg("SET").arg(key);
+        let mut argument = command.bufmut_for_next_arg(length);
+        argument.put_slice(prefix.as_bytes());
+        argument.put_slice(data);
+        drop(argument);
         let milliseconds = u64::try_from(STAGED_TIME.as_millis()).unwrap_or(u64::MAX);
+        command.arg("PX").arg(milliseconds);
         command
-            .arg("SET")
-            .arg(key)
-            .arg(data)
-            .arg("PX")
-            .arg(milliseconds);
-        self.connection.command(&command).await.map(drop)
     }
 
-    /// The digest of data, and the data in the way in which it is to be recorded.
+    /// The digest of data, and the data in the way in which it is to be recorded, with a prefix where the server keeps it.
     pub(crate) async fn prepare(
         &self,
         scope: &Scope,
         data: &Bytes,
         token: u64,
-        kind: &str,
+        prefix: &str,
     ) -> Result<Prepared, StoreError> {
         if let Some(blobs) = self.blobs_for(data) {
             let digest = digest(data).await;
-            let name = crossfeed_store::BlobName::new(scope, digest, token);
+            let name = BlobName::new(scope, digest, token);
             blobs.put(scope, &name, data.clone()).await?;
             return Ok(Prepared {
-                digest,
-                way: Way::Blob(name),
+                blob: Some(name),
+                ..Prepared::new(digest, "o")
             });
         }
-        if data.len() <= STAGED_BYTES {
+        if data.len() <= INLINE_BYTES {
             return Ok(Prepared {
-                digest: crossfeed_store::Digest::of(data),
-                way: Way::Inline,
+                inline: [prefix.as_bytes(), data].concat(),
+                ..Prepared::new(Digest::of(data), "i")
             });
         }
-        let key = self.session_key(ScopeTag::of_session(scope));
-        let key = format!("{key}{kind}:{}", crate::header::token_text(token));
-        let (digest, staged) = join(digest(data), self.stage(&key, data)).await;
+        let stage = self.stage(scope, token, prefix, data);
+        if data.len() <= SENT_ALONG_BYTES {
+            return Ok(Prepared {
+                before: Some(Beside::Before(stage)),
+                ..Prepared::new(Digest::of(data), "s")
+            });
+        }
+        let staged = self.connection.command(stage, Kind::Read);
+        let (digest, staged) = join(digest(data), staged).await;
         staged?;
-        Ok(Prepared {
-            digest,
-            way: Way::Staged,
-        })
+        Ok(Prepared::new(digest, "s"))
     }
 
     fn blobs_for(&self, data: &Bytes) -> Option<&Arc<dyn BlobStore>> {
@@ -205,53 +242,43 @@ impl RedisStore {
 
 /// Data, on its way to be recorded.
 pub(crate) struct Prepared {
-    pub(crate) digest: crossfeed_store::Digest,
-    pub(crate) way: Way,
+    pub(crate) digest: Digest,
+    /// The argument of the script that says where it is: `i`, `s` or `o`.
+    pub(crate) mode: &'static str,
+    /// The argument of the script that is the data, if it goes there.
+    pub(crate) inline: Vec<u8>,
+    /// The command that goes before the script.
+    pub(crate) before: Option<Beside>,
+    /// Its blob, to be removed if nothing is recorded.
+    pub(crate) blob: Option<BlobName>,
 }
 
-/// Where data is before it is recorded.
-pub(crate) enum Way {
-    /// It goes with the request.
-    Inline,
-    /// It lies under its key already.
-    Staged,
-    /// It is a blob.
-    Blob(crossfeed_store::BlobName),
-}
-
-impl Way {
-    pub(crate) fn place(&self) -> crate::header::Place {
-        match self {
-            Self::Inline | Self::Staged => crate::header::Place::Key,
-            Self::Blob(_) => crate::header::Place::Blob,
+impl Prepared {
+    fn new(digest: Digest, mode: &'static str) -> Self {
+        Self {
+            digest,
+            mode,
+            inline: Vec::new(),
+            before: None,
+            blob: None,
         }
     }
 
-    pub(crate) fn letter(&self) -> &'static [u8] {
-        match self {
-            Self::Inline => b"i",
-            Self::Staged => b"s",
-            Self::Blob(_) => b"o",
-        }
-    }
-
-    /// The data, if it goes with the request.
-    pub(crate) fn inline<'d>(&self, data: &'d Bytes) -> &'d [u8] {
-        match self {
-            Self::Inline => data,
-            Self::Staged | Self::Blob(_) => &[],
+    pub(crate) fn place(&self) -> Place {
+        if self.blob.is_some() {
+            Place::Blob
+        } else {
+            Place::Key
         }
     }
 }
 
 /// The digest of large data, computed where it keeps no other task waiting.
-async fn digest(data: &Bytes) -> crossfeed_store::Digest {
+async fn digest(data: &Bytes) -> Digest {
     let copy = data.clone();
-    let computed = tokio::task::spawn_blocking(move || crossfeed_store::Digest::of(&copy));
+    let computed = tokio::task::spawn_blocking(move || Digest::of(&copy));
     // The runtime gives no answer only while it shuts down.
-    computed
-        .await
-        .unwrap_or_else(|_| crossfeed_store::Digest::of(data))
+    computed.await.unwrap_or_else(|_| Digest::of(data))
 }
 
 /// Microseconds, as scripts count them: at most some 35 years, so that sums stay exact.

@@ -16,6 +16,9 @@ pub enum Budget {
     /// Bytes of results in the whole store.
     #[strum(to_string = "bytes of results in all")]
     TotalBytes,
+    /// Number of results in the whole store.
+    #[strum(to_string = "results in all")]
+    TotalResults,
     /// Bytes of artifacts in one session.
     #[strum(to_string = "bytes of artifacts in a session")]
     ArtifactBytes,
@@ -31,7 +34,9 @@ impl Budget {
             Self::SessionBytes | Self::SessionResults => {
                 "try again when calls of this session that use its results have ended, or raise the limit"
             }
-            Self::TotalBytes => "try again when running calls have ended, or raise the limit",
+            Self::TotalBytes | Self::TotalResults => {
+                "try again when running calls have ended, or raise the limit"
+            }
             Self::ArtifactBytes => "store smaller artifacts, or raise the limit",
             Self::SessionArtifacts => {
                 "use the artifacts that are there, begin another session, or raise the limit"

@@ -135,7 +135,13 @@ impl<I: Clone + Eq + Hash, T: Resident> ReadCache<I, T> {
 
     /// Whether a caller holds the value of a record.
     pub fn is_held(&self, scope: &Scope, id: &I) -> bool {
-        self.held(scope).iter().any(|(held, _)| held == id)
+        let state = self.state.lock();
+        let known = state.alive.get(scope).and_then(|alive| alive.get(id));
+        known.is_some_and(|(version, value)| {
+            let own = state.recent.peek(&(scope.clone(), id.clone()));
+            let own = own.filter(|entry| entry.version == *version);
+            value.strong_count() > usize::from(own.is_some())
+        })
     }
 
     /// Forgets a record.

@@ -38,7 +38,7 @@ local function has_expired(r)
   return r.until_ > 0 and r.until_ <= now
 end
 
--- What has left: `REASON CLASS BYTES PLACE TOKEN IDENTITY` each.
+-- What has left: `REASON PLACE TOKEN IDENTITY` each.
 local left = {}
 
 local function expire(name, head)
@@ -47,7 +47,7 @@ local function expire(name, head)
   if r.place == 'k' then
     call('UNLINK', base .. 'ab:' .. r.token)
   end
-  left[#left + 1] = table.concat({ 'a', '-', 0, r.place, r.token, r.identity }, ' ')
+  left[#left + 1] = table.concat({ 'a', r.place, r.token, r.identity }, ' ')
   local bytes, last = totals()
   set_totals(math.max(bytes - r.bytes, 0), last)
   local line = string.find(head, '\n', 1, true)

@@ -1,14 +1,16 @@
 -- 6 call, 7 token, 8 bytes, 9 class, 10 identity, 11 place, 12 length, 13 tail, 14 bytes and 15 results of a session,
--- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 data, 18.. pins
+-- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data, 18..
+-- pins
 local id, token, bytes, class, place = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[11]
 local max_bytes, max_results = tonumber(ARGV[14]), tonumber(ARGV[15])
-local body = base .. 'b:' .. token
+local body, stage = base .. 'b:' .. id, base .. 's:' .. token
 local staged = ARGV[16] == 's'
 read_pins(18)
 
+-- An answer for which nothing is recorded.
 local function refuse(why)
   if staged then
-    call('UNLINK', body)
+    call('UNLINK', stage)
   end
   return { why, left }
 end
@@ -19,19 +21,20 @@ local head = call('HGET', H, id)
 if head then
   local r = read(head)
   if r.token == token then
-    -- The same request again, whose answer was lost.
-    return { 'N', left }
+    -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+    call('HSET', H, id, head)
+    return refuse('N')
   end
   if r.identity ~= ARGV[10] then
     return refuse('D')
   end
-  if is_whole(r) then
-    touch(id, r)
+  if is_whole(id, r.token, r.place) then
+    touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
     return refuse('U')
   end
   lose(id, head, 'e')
 end
-if staged and call('EXISTS', body) == 0 then
+if staged and call('EXISTS', stage) == 0 then
   return refuse('A')
 end
 
@@ -102,11 +105,11 @@ for _, r in ipairs(victims) do
   lose(r.id, r.head, 'e')
 end
 
-local life = math.min(tonumber(ARGV[2]), max_age)
-local milliseconds = math.ceil(life / 1000) + 1000
+local milliseconds = math.max(math.ceil((math.min(time_to_live, max_age) + step) / 1000), 1)
 if ARGV[16] == 'i' then
   call('SET', body, ARGV[17], 'PX', milliseconds)
 elseif staged then
+  call('RENAME', stage, body)
   call('PEXPIRE', body, milliseconds)
 end
 forget_tombstone(id)
@@ -115,7 +118,7 @@ call('HSET', H, id, table.concat({
   '1', token, ARGV[8], exact(now), class, ARGV[10], place, ARGV[12],
 }, ' ') .. '\n' .. ARGV[13])
 call('ZADD', U, next_in(U), id)
-call('ZADD', X, now + life, id)
+call('ZADD', X, now, id)
 call('HINCRBY', M, 'b', bytes)
 call('HINCRBY', M, class, bytes)
 -- Beyond the longest life of a result and of its tombstone.

@@ -1,13 +1,14 @@
 -- 2 time to live or nothing, 3 name, 4 token, 5 bytes, 6 identity, 7 place, 8 length, 9 tail, 10 bytes and 11 artifacts of
 -- a session, 12 `i`, `s` or `o` as for results, 13 data
 local name, token, bytes = ARGV[3], ARGV[4], tonumber(ARGV[5])
-local body = base .. 'ab:' .. token
+local body, stage = base .. 'ab:' .. token, base .. 's:' .. token
 local staged = ARGV[12] == 's'
 local most = tonumber(ARGV[11])
 
+-- An answer for which nothing is recorded.
 local function refuse(why)
   if staged then
-    call('UNLINK', body)
+    call('UNLINK', stage)
   end
   return { why, left }
 end
@@ -19,8 +20,10 @@ if head and has_expired(read(head)) then
 end
 if head then
   local r = read(head)
+  -- A write, for replicas to confirm that they have come this far.
+  call('HSET', A, name, head)
   if r.token == token then
-    return { 'N', left }
+    return refuse('N')
   end
   if r.identity ~= ARGV[6] then
     return refuse('D')
@@ -29,7 +32,7 @@ if head then
     -- The server had dropped it; this repairs it.
     local old = base .. 'ab:' .. r.token
     if staged then
-      call('RENAME', body, old)
+      call('RENAME', stage, old)
       call('PERSIST', old)
     else
       call('SET', old, ARGV[13])
@@ -41,7 +44,7 @@ if head then
   end
   return refuse('U')
 end
-if staged and call('EXISTS', body) == 0 then
+if staged and call('EXISTS', stage) == 0 then
   return refuse('A')
 end
 local held, last = totals()
@@ -64,6 +67,7 @@ local life = tonumber(ARGV[2])
 if ARGV[12] == 'i' then
   call('SET', body, ARGV[13])
 elseif staged then
+  call('RENAME', stage, body)
   call('PERSIST', body)
 end
 if life and ARGV[7] == 'k' then

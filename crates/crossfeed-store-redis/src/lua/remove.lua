@@ -1,6 +1,6 @@
-local heads = call('HVALS', H)
-for i = 1, #heads do
-  leave('r', read(heads[i]))
+local heads = call('HGETALL', H)
+for i = 1, #heads, 2 do
+  leave(heads[i], 'r', read(heads[i + 1]))
 end
 local artifacts = call('HGETALL', base .. 'a')
 for i = 1, #artifacts, 2 do
@@ -9,7 +9,7 @@ for i = 1, #artifacts, 2 do
     if place == 'k' then
       call('UNLINK', base .. 'ab:' .. token)
     end
-    left[#left + 1] = table.concat({ 'a', '-', 0, place, token, identity }, ' ')
+    left[#left + 1] = table.concat({ 'a', place, token, identity }, ' ')
   end
 end
 local flights = call('EXISTS', F)

@@ -1,6 +1,6 @@
 //! Servers for tests: on loopback, in a directory that goes with them.
 
-use redis::{Cmd, Value, aio::MultiplexedConnection};
+use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value, aio::MultiplexedConnection};
 use std::{
     net::TcpListener,
     path::PathBuf,
@@ -37,7 +37,7 @@ pub(crate) fn is_installed() -> bool {
     is_installed
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
@@ -94,7 +94,11 @@ impl Server {
 
     async fn answers(&self) {
         for _ in 0..200 {
-            if !matches!(self.try_ask(&["PING"]).await, Err(error) if error.is_io_error()) {
+            let answer = self.try_ask(&["PING"]).await;
+            let is_loading = |error: &RedisError| {
+                error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
+            };
+            if !answer.is_err_and(|error| error.is_io_error() || is_loading(&error)) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
@@ -275,6 +279,13 @@ impl Watched {
         for replica in &started {
             eventually("the replica follows", async || {
                 replica.info("replication", "master_link_status").await == "up"
+            })
+            .await;
+        }
+        for number in 0..replicas {
+            eventually("the primary sends to the replica", async || {
+                let replica = primary.info("replication", &format!("slave{number}")).await;
+                replica.contains("state=online")
             })
             .await;
         }

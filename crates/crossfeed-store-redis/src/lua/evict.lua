@@ -1,0 +1,6 @@
+-- 6 call, 7 token
+local head = call('HGET', H, ARGV[6])
+if head and read(head).token == ARGV[7] then
+  lose(ARGV[6], head, 'e')
+end
+return { 'K', left }

@@ -1,0 +1,18 @@
+-- 6 call, 7 token at hand, 8 `1` if the asking process uses it, 9 `1` if its data may have gone. Most requests end here.
+local id = ARGV[6]
+local head = call('HGET', H, id)
+if head then
+  local token, born, place = string.match(head, '^%d+ (%x+) %d+ (%d+) %S+ %S+ (%a)')
+  local used = tonumber(call('ZSCORE', U, id) or born)
+  born = tonumber(born)
+  local is_same = token == ARGV[7]
+  if not is_over(used, born) or (is_same and ARGV[8] == '1') then
+    if is_same then
+      touch(id, born, place, used)
+      return { 'S', {} }
+    elseif ARGV[9] == '0' or is_whole(id, token, place) then
+      touch(id, born, place, used)
+      return { 'F', {}, head }
+    end
+  end
+end
