@@ -30,6 +30,7 @@ mod projection_laws;
 mod projection_specs;
 mod schema_specs;
 mod schemas;
+mod shared_calls;
 mod specs;
 mod support;
 mod telemetry;

@@ -158,8 +158,8 @@ impl ObjectBlobs {
     }
 
     fn path(&self, name: &str) -> Path {
-        // The name has only digits, `-` and `/`.
-        Path::from(format!("{}/{name}", self.base))
+        let parts = name.split('/');
+        parts.fold(self.base.clone(), |path, part| path.join(part))
     }
 
     fn store(&self) -> &dyn ObjectStore {
@@ -229,7 +229,7 @@ impl ObjectBlobs {
             sealed: keys.is_some_and(|keys| keys.current(scope.tenant()).is_some()),
             max_bytes: self.options.max_bytes,
         };
-        let mut decoder = Decoder::new(wanted, found.meta.size);
+        let mut decoder = Decoder::new(wanted, found.meta.size)?;
         let failed = |error| store_error(Request::Read, &error);
         let mut blocks = match &found.payload {
             GetResultPayload::Stream(_) => found.into_stream(),
@@ -265,8 +265,7 @@ impl BlobStore for ObjectBlobs {
             let encoded = name::encode(name);
             let blocks = Encoder::new(&encoded, bytes, key.as_ref())?;
             let path = self.path(&encoded);
-            // A directory writes the same file either way.
-            let written = if length < upload::PART || self.backend.directory.is_some() {
+            let written = if length < upload::PART {
                 upload::whole(self.store(), &path, blocks).await
             } else {
                 upload::in_parts(Arc::clone(&self.backend.store), path, blocks).await

@@ -143,6 +143,11 @@ const TOO_LONG: StoreError = StoreError::TooLarge {
     limit: CHUNK * u32::MAX as usize,
 };
 
+fn too_large(bytes: u64, limit: usize) -> StoreError {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    StoreError::TooLarge { bytes, limit }
+}
+
 fn no_randomness(error: getrandom::Error) -> StoreError {
     StoreError::Unavailable {
         source: error.to_string().into(),
@@ -202,16 +207,21 @@ struct Header {
 }
 
 impl<'w> Decoder<'w> {
-    /// For an object of this length.
-    pub(crate) fn new(wanted: Wanted<'w>, length: u64) -> Self {
-        Self {
+    /// For an object of this length, unless it is longer than any of the bytes that may be read.
+    pub(crate) fn new(wanted: Wanted<'w>, length: u64) -> Result<Self, StoreError> {
+        let max = wanted.max_bytes as u64;
+        let most = max.saturating_add(u64::from(u16::MAX) + chunks(max) * TAG as u64);
+        if length > most {
+            return Err(too_large(length, wanted.max_bytes));
+        }
+        Ok(Self {
             wanted,
             length,
             pending: Vec::new(),
             header: None,
             bytes: Vec::new(),
             hasher: Sha256::new(),
-        }
+        })
     }
 
     /// Takes what was read next.
@@ -293,7 +303,9 @@ impl<'w> Decoder<'w> {
         if expected != Some(self.length) {
             return Err(StoreError::DamagedBlob);
         }
-        let bytes = self.admit(bytes)?;
+        let limit = self.wanted.max_bytes;
+        let admitted = usize::try_from(bytes).ok().filter(|bytes| *bytes <= limit);
+        let bytes = admitted.ok_or_else(|| too_large(bytes, limit))?;
         let mut sealer = None;
         if sealed {
             sealer = Some(self.sealer(fields, length, bytes)?);
@@ -301,15 +313,6 @@ impl<'w> Decoder<'w> {
         self.pending.drain(..length);
         self.bytes.reserve_exact(bytes);
         Ok(Some(Header { bytes, sealer }))
-    }
-
-    fn admit(&self, bytes: u64) -> Result<usize, StoreError> {
-        let limit = self.wanted.max_bytes;
-        let admitted = usize::try_from(bytes).ok().filter(|bytes| *bytes <= limit);
-        admitted.ok_or(StoreError::TooLarge {
-            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
-            limit,
-        })
     }
 
     /// What decrypts the object, by the fields of its header, which has this length.

@@ -1,9 +1,9 @@
 //! Keeps large results and artifacts in object storage: S3 and what speaks its protocol, Google Cloud Storage, Azure, a
 //! directory, or memory.
 //!
-//! An object has a short header and then the recorded bytes, as they are or encrypted with a key of their tenant:
-//! `docs/operating.md` describes both. Its name is `PREFIX/v1/TENANT/SESSION/DIGEST-TOKEN`, where tenant and session are
-//! digests, so that all of a tenant lies under one prefix.
+//! An object has a short header and then the recorded bytes, as they are or encrypted with a key of their tenant. Its
+//! name is `PREFIX/v1/TENANT/SESSION/DIGEST-TOKEN`, where tenant and session are digests, so that all of a tenant lies
+//! under one prefix. `docs/operating.md` tells what an operator has to know.
 //!
 //! # Invariants
 //!

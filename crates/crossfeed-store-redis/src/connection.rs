@@ -10,9 +10,9 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
     IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
-    ServerErrorKind, TlsMode, Value,
+    ServerErrorKind, TlsCertificates, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClientBuilder,
     cluster_async::ClusterConnection,
@@ -20,7 +20,7 @@ use redis::{
     sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType},
 };
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 /// How often a request is made whose connection is cut. More than twice, since a connection may have been cut before.
 const ATTEMPTS: usize = 3;
@@ -54,7 +54,7 @@ struct Node {
 }
 
 enum Target {
-    Server(Client),
+    Server(Box<Client>),
     Primary(Box<Mutex<SentinelClient>>),
 }
 
@@ -64,17 +64,17 @@ impl Connection {
             // Fails where the host has chosen one already.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let open = async || Link::open(options).await.map_err(translate);
         let within = options.timeout * 2;
+        let open = async || match timeout(within, Link::open(options)).await {
+            Ok(link) => link.map_err(translate),
+            Err(_) => Err(unavailable(TimedOut { within })),
+        };
         let confirmed = match options.durability {
             Durability::Primary => None,
             Durability::Replicas { number, within } => Some((open().await?, number, within)),
         };
-        let shared = tokio::time::timeout(within, open());
         let this = Self {
-            shared: shared
-                .await
-                .map_err(|_| unavailable(TimedOut { within }))??,
+            shared: open().await?,
             confirmed,
             timeout: options.timeout,
         };
@@ -93,35 +93,29 @@ impl Connection {
         beside: Option<Beside>,
     ) -> Result<Vec<Value>, StoreError> {
         let source = operation.source();
-        let script = |name: &str, script: &str| {
-            let size = arguments
-                .iter()
-                .map(|argument| argument.len())
-                .sum::<usize>();
-            let mut command =
-                Cmd::with_capacity(arguments.len() + 4, size + script.len() + key.len() + 32);
-            command.arg(name).arg(script).arg(1).arg(key);
-            for argument in arguments {
-                command.arg(*argument);
-            }
-            command
+        let size = arguments
+            .iter()
+            .map(|argument| argument.len())
+            .sum::<usize>();
+        let mut script = Cmd::with_capacity(arguments.len() + 4, size + key.len() + 64);
+        script.arg("EVALSHA").arg(&source.digest).arg(1).arg(key);
+        for argument in arguments {
+            script.arg(*argument);
+        }
+        let commands = match beside {
+            None => vec![script],
+            Some(Beside::Before(first)) => vec![first, script],
+            Some(Beside::After(last)) => vec![script, last],
         };
-        let mut commands = match beside {
-            None => vec![script("EVALSHA", &source.digest)],
-            Some(Beside::Before(first)) => vec![first, script("EVALSHA", &source.digest)],
-            Some(Beside::After(last)) => vec![script("EVALSHA", &source.digest), last],
-        };
-        match self.send(&commands, kind).await {
+        let request = self.request(commands, kind);
+        match self.send(&request, kind).await {
             Err(Failed::Server(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                let is_script = |command: &&mut Cmd| {
-                    command.args_iter().next() == Some(Arg::Simple(b"EVALSHA"))
-                };
-                if let Some(command) = commands.iter_mut().find(is_script) {
-                    *command = script("EVAL", &source.text);
-                }
-                self.send(&commands, kind).await.map_err(Failed::into_error)
+                let mut load = redis::cmd("SCRIPT");
+                load.arg("LOAD").arg(&source.text);
+                self.command(load, Kind::Read).await?;
+                self.send(&request, kind).await.map_err(Failed::into_error)
             }
             answer => answer.map_err(Failed::into_error),
         }
@@ -129,39 +123,47 @@ impl Connection {
 
     /// Runs a command.
     pub(crate) async fn command(&self, command: Cmd, kind: Kind) -> Result<Value, StoreError> {
-        let answers = self.send(&[command], kind).await;
+        let request = self.request(vec![command], kind);
+        let answers = self.send(&request, kind).await;
         let mut answers = answers.map_err(Failed::into_error)?.into_iter();
         answers
             .next()
             .ok_or_else(|| bad_answer("a command has one"))
     }
 
-    async fn send(&self, commands: &[Cmd], kind: Kind) -> Result<Vec<Value>, Failed> {
+    /// Commands as one request, with a wait for replicas where it is to be acknowledged by them.
+    fn request(&self, mut commands: Vec<Cmd>, kind: Kind) -> Request {
         let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
         if confirmed.is_none()
-            && let [command] = commands
+            && commands.len() == 1
+            && let Some(command) = commands.pop()
         {
-            let answer = self
-                .shared
-                .limited(self.timeout, &Request::One(command))
-                .await?;
-            return Ok(vec![answer]);
+            return Request::One(command);
         }
         let mut all = Pipeline::with_capacity(commands.len() + 1);
         for command in commands {
-            all.add_command(command.clone());
+            all.add_command(command);
         }
+        if let Some((_, number, within)) = confirmed {
+            let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+            all.cmd("WAIT").arg(*number).arg(milliseconds);
+        }
+        Request::Several(all)
+    }
+
+    async fn send(&self, request: &Request, kind: Kind) -> Result<Vec<Value>, Failed> {
+        let confirmed = self.confirmed.as_ref().filter(|_| kind == Kind::Write);
         let Some((link, number, within)) = confirmed else {
-            let answers = self
-                .shared
-                .limited(self.timeout, &Request::Several(&all))
-                .await?;
-            return several(answers);
+            let answer = self.shared.limited(self.timeout, request).await?;
+            return match (request, answer) {
+                (Request::One(_), answer) => Ok(vec![answer]),
+                (Request::Several(_), Value::Array(answers)) => Ok(answers),
+                (Request::Several(_), _) => Err(Failed::Store(several())),
+            };
         };
-        let milliseconds = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
-        all.cmd("WAIT").arg(*number).arg(milliseconds);
-        let time = self.timeout + *within;
-        let mut answers = several(link.limited(time, &Request::Several(&all)).await?)?;
+        let Value::Array(mut answers) = link.limited(self.timeout + *within, request).await? else {
+            return Err(Failed::Store(several()));
+        };
         let Some(Value::Int(confirmed)) = answers.pop() else {
             return Err(Failed::Store(bad_answer("`WAIT` gives a number")));
         };
@@ -176,13 +178,8 @@ impl Connection {
     }
 }
 
-fn several(answers: Value) -> Result<Vec<Value>, Failed> {
-    match answers {
-        Value::Array(answers) => Ok(answers),
-        _ => Err(Failed::Store(bad_answer(
-            "several commands have a list of them",
-        ))),
-    }
+fn several() -> StoreError {
+    bad_answer("several commands have a list of them")
 }
 
 /// A command that goes with a script.
@@ -206,12 +203,12 @@ impl Failed {
     }
 }
 
-enum Request<'c> {
-    One(&'c Cmd),
-    Several(&'c Pipeline),
+enum Request {
+    One(Cmd),
+    Several(Pipeline),
 }
 
-impl Request<'_> {
+impl Request {
     async fn send(&self, connection: &mut impl ConnectionLike) -> RedisResult<Value> {
         match self {
             Self::One(command) => connection
@@ -231,7 +228,7 @@ impl Link {
         let timeout = options.timeout;
         let target = match &options.servers {
             Servers::Single { address, db } => {
-                Target::Server(Client::open(info(options, address, *db)?)?)
+                Target::Server(Box::new(Client::open(info(options, address, *db)?)?))
             }
             Servers::Sentinel {
                 sentinels,
@@ -244,14 +241,17 @@ impl Link {
             Servers::Cluster { nodes } => {
                 let nodes = nodes.iter().map(|node| info(options, node, 0));
                 let nodes = nodes.collect::<RedisResult<Vec<_>>>()?;
-                let client = ClusterClientBuilder::new(nodes)
+                let mut builder = ClusterClientBuilder::new(nodes)
                     .tcp_settings(tcp())
                     .connection_timeout(timeout)
                     .response_timeout(timeout)
                     .retries(4)
                     .min_retry_wait(50)
-                    .max_retry_wait(400)
-                    .build()?;
+                    .max_retry_wait(400);
+                if let Some(certificates) = certificates(options) {
+                    builder = builder.certs(certificates);
+                }
+                let client = builder.build()?;
                 return Ok(Self::Cluster(client.get_async_connection().await?));
             }
         };
@@ -262,8 +262,8 @@ impl Link {
         })))
     }
 
-    async fn limited(&self, within: Duration, request: &Request<'_>) -> Result<Value, Failed> {
-        if let Ok(answer) = tokio::time::timeout(within, self.query(request)).await {
+    async fn limited(&self, within: Duration, request: &Request) -> Result<Value, Failed> {
+        if let Ok(answer) = timeout(within, self.query(request)).await {
             return answer.map_err(Failed::Server);
         }
         if let Self::Node(node) = self {
@@ -273,7 +273,7 @@ impl Link {
         Err(Failed::Store(unavailable(TimedOut { within })))
     }
 
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         match self {
             Self::Node(node) => node.query(request).await,
             Self::Cluster(connection) => request.send(&mut connection.clone()).await,
@@ -282,7 +282,7 @@ impl Link {
 }
 
 impl Node {
-    async fn query(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn query(&self, request: &Request) -> RedisResult<Value> {
         let mut attempt = 1;
         loop {
             match self.attempt(request).await {
@@ -292,7 +292,7 @@ impl Node {
         }
     }
 
-    async fn attempt(&self, request: &Request<'_>) -> RedisResult<Value> {
+    async fn attempt(&self, request: &Request) -> RedisResult<Value> {
         let (number, mut connection) = self.connection().await?;
         let answer = request.send(&mut connection).await;
         if answer.as_ref().is_err_and(ends_connection) {
@@ -344,17 +344,31 @@ fn tcp() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-fn addr(options: &RedisOptions, Address { host, port }: &Address) -> ConnectionAddr {
-    if options.tls {
-        ConnectionAddr::TcpTls {
-            host: host.clone(),
-            port: *port,
-            insecure: false,
-            tls_params: None,
-        }
-    } else {
-        ConnectionAddr::Tcp(host.clone(), *port)
+fn addr(options: &RedisOptions, Address { host, port }: &Address) -> RedisResult<ConnectionAddr> {
+    if !options.tls {
+        return Ok(ConnectionAddr::Tcp(host.clone(), *port));
     }
+    let addr = ConnectionAddr::TcpTls {
+        host: host.clone(),
+        port: *port,
+        insecure: false,
+        tls_params: None,
+    };
+    Ok(match certificates(options) {
+        None => addr,
+        Some(certificates) => {
+            let client = Client::build_with_tls(addr, certificates)?;
+            client.get_connection_info().addr().clone()
+        }
+    })
+}
+
+fn certificates(options: &RedisOptions) -> Option<TlsCertificates> {
+    let roots = options.tls_roots.as_ref().filter(|_| options.tls)?;
+    Some(TlsCertificates {
+        client_tls: None,
+        root_cert: Some(roots.clone()),
+    })
 }
 
 fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<ConnectionInfo> {
@@ -365,7 +379,7 @@ fn info(options: &RedisOptions, address: &Address, db: i64) -> RedisResult<Conne
     if let Some(password) = &options.password {
         settings = settings.set_password(password.reveal());
     }
-    Ok(addr(options, address)
+    Ok(addr(options, address)?
         .into_connection_info()?
         .set_tcp_settings(tcp())
         .set_redis_settings(settings))
@@ -378,12 +392,16 @@ fn sentinel_client(
     db: i64,
 ) -> RedisResult<SentinelClient> {
     let sentinels = sentinels.iter().map(|address| addr(options, address));
+    let sentinels = sentinels.collect::<RedisResult<Vec<_>>>()?;
     let mut builder = SentinelClientBuilder::new(sentinels, primary, SentinelServerType::Master)?
         .set_client_to_redis_tcp_settings(tcp())
         .set_client_to_sentinel_tcp_settings(tcp())
         .set_client_to_redis_db(db);
     if options.tls {
         builder = builder.set_client_to_redis_tls_mode(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates(options) {
+        builder = builder.set_client_to_redis_certificates(certificates);
     }
     if let Some(username) = &options.username {
         builder = builder.set_client_to_redis_username(username);

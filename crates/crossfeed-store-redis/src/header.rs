@@ -433,3 +433,123 @@ impl ArtifactHeader {
             .with_damaged(!is_whole)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ArtifactHeader, Place, ResultHeader, Unreadable, artifact_identity, artifact_tail, class,
+        lease_tail, parse_artifact_tombstone, parse_lease, parse_tombstone, result_identity,
+        result_tail, token_of, token_text,
+    };
+    use bytes::Bytes;
+    use crossfeed_json::Document;
+    use crossfeed_store::{Digest, ResultKind, StoredArtifact, StoredResult, Tombstone};
+    use crossfeed_wire::{ArtifactId, CallId};
+    use proptest::prelude::*;
+
+    /// A value as a script makes it.
+    fn value(line: &str, tail: &[u8]) -> Vec<u8> {
+        [line.as_bytes(), b"\n", tail].concat()
+    }
+
+    fn results() -> impl Strategy<Value = StoredResult> {
+        let kinds = prop::sample::select(vec![
+            ResultKind::Undeclared,
+            ResultKind::Json,
+            ResultKind::Mcp,
+            ResultKind::Text,
+            ResultKind::Bytes,
+        ]);
+        let bytes = || prop::collection::vec(any::<u8>(), 0..40);
+        let texts = || prop::option::of("[ -~é\n\\x00]{0,12}");
+        (
+            bytes(),
+            kinds,
+            any::<[bool; 2]>(),
+            texts(),
+            texts(),
+            prop::option::of(bytes()),
+        )
+            .prop_map(
+                |(data, kind, [failed, repeatable], tool, server, arguments)| {
+                    StoredResult::new(Document::new(data), kind)
+                        .with_failed(failed)
+                        .with_repeatable(repeatable)
+                        .with_media_type("text/plain")
+                        .with_unsaid(
+                            tool.map(Into::into),
+                            server.map(Into::into),
+                            arguments.map(Bytes::from),
+                        )
+                },
+            )
+    }
+
+    proptest! {
+        #[test]
+        fn a_result_comes_back_from_its_header(result in results(), token: u64) {
+            let data = result.document().raw().clone();
+            let identity = result_identity(&result, &Digest::of(&data));
+            let line = format!("1 {} 7 5 {} {identity} k {}", token_text(token), class(&result), data.len());
+            let written = value(&line, &result_tail(&result));
+            prop_assert_eq!(token_of(&written), Some(token));
+            let header = ResultHeader::parse(&written).unwrap();
+            prop_assert!(header.token == token && header.place == Place::Key);
+            let found = header.result(data).unwrap();
+            prop_assert!(found.is_same_record(&result));
+            prop_assert_eq!(found.repeatable(), result.repeatable());
+            prop_assert_eq!((found.tool(), found.server()), (result.tool(), result.server()));
+            prop_assert_eq!((found.arguments(), found.media_type()), (result.arguments(), result.media_type()));
+            let other = ResultHeader::parse(&written).unwrap().result(Bytes::from(vec![0; 99]));
+            prop_assert!(matches!(other, Err(Unreadable::Damaged)), "data of another length");
+        }
+
+        #[test]
+        fn a_lease_comes_back(tool in prop::option::of("[ -~\n]{0,9}"), arguments: Option<Vec<u8>>, repeatable: bool) {
+            let about = Tombstone::new(tool.as_deref().map(Into::into), arguments.as_deref())
+                .with_repeatable(repeatable);
+            let written = [b"1 00 00 5 ".as_slice(), &lease_tail(&about)].concat();
+            prop_assert_eq!(parse_lease(&written).unwrap(), about);
+        }
+
+        #[test]
+        fn nothing_from_outside_makes_it_fail(value: Vec<u8>, text in "([0-9]{1,2} ?([0-9a-f]{16} |[a-z0-9]{1,3} ){0,8}\n?(\\{\\})?){0,2}") {
+            for value in [&value[..], text.as_bytes()] {
+                let _ = (ResultHeader::parse(value), ArtifactHeader::parse(value), token_of(value));
+                let _ = (parse_lease(value), parse_tombstone(value), parse_artifact_tombstone(value));
+            }
+        }
+    }
+
+    #[test]
+    fn an_artifact_comes_back_from_its_header() {
+        let (id, call) = (
+            ArtifactId::parse("a1").unwrap(),
+            CallId::parse("c1").unwrap(),
+        );
+        let artifact = StoredArtifact::new(id.clone(), call.clone(), Document::new("[1]"))
+            .with_retrieval_blocked(true)
+            .with_repeatable(true)
+            .with_summary(Document::new("{\n}"))
+            .with_tool("search")
+            .with_base("items")
+            .with_detail("a", "b");
+        let identity = artifact_identity(&artifact, &Digest::of(b"[1]"));
+        let line = format!("1 {} 7 5 0 {identity} o 3", token_text(7));
+        let header = ArtifactHeader::parse(&value(&line, &artifact_tail(&artifact))).unwrap();
+        assert!(header.place == Place::Blob && header.born == 5);
+        let found = header.artifact(id, call, Bytes::from("[1]")).unwrap();
+        assert!(found.is_same_record(&artifact) && found.repeatable());
+        assert_eq!(
+            (found.tool(), found.base()),
+            (Some("search"), Some("items"))
+        );
+        assert_eq!(found.details(), artifact.details());
+    }
+
+    #[test]
+    fn a_later_format_is_known_as_such() {
+        let newer = ResultHeader::parse(b"2 what ever").err();
+        assert!(matches!(newer, Some(Unreadable::Newer(2))), "{newer:?}");
+    }
+}

@@ -99,9 +99,13 @@ pub struct RedisOptions {
     /// The password of the sentinels, where they want one.
     #[setters(strip_option)]
     pub sentinel_password: Option<Password>,
+    /// Certificates of authorities in PEM, for servers whose authority is not among the system's; those are not trusted
+    /// then.
+    #[setters(into, strip_option)]
+    pub tls_roots: Option<Vec<u8>>,
     /// Limits. `total_bytes` is not used: see [`tenant_bytes`](Self::tenant_bytes).
     pub limits: MemoryLimits,
-    /// Bytes of results of one tenant. None by default, because it costs each write two more requests.
+    /// Bytes of results of one tenant. None by default, because it costs each write three more requests.
     pub tenant_bytes: Option<usize>,
     /// Results of one tenant. None by default.
     pub tenant_results: Option<usize>,
@@ -142,6 +146,7 @@ impl RedisOptions {
             username: url.username,
             password: url.password,
             sentinel_password: None,
+            tls_roots: None,
             limits: MemoryLimits::default(),
             tenant_bytes: None,
             tenant_results: None,

@@ -141,6 +141,14 @@ impl RedisStore {
                 {
                     return Err(self.full(b'B', bytes));
                 }
+                let limit = self.limits().session_bytes;
+                if self.pinned_in(scope) + bytes > limit {
+                    return Err(StoreError::Full {
+                        bytes,
+                        budget: Budget::SessionBytes,
+                        limit,
+                    });
+                }
             }
             if !self.relieve(member.tenant, &project, &order).await? {
                 spent.push(project);
@@ -347,13 +355,15 @@ impl RedisStore {
     /// Bytes of a tenant's results that this process uses.
     fn pinned_bytes(&self, tenant: ScopeTag) -> usize {
         let sessions = self.sessions.0.lock();
-        let of_tenant = sessions
-            .values()
-            .filter(|scope| ScopeTag::of_tenant(scope) == tenant);
-        let held = of_tenant.flat_map(|scope| {
-            let held = self.results.held(scope).into_iter();
-            held.filter_map(|(call, version)| self.results.get(scope, &call, version))
-        });
+        let of_tenant = sessions.values();
+        let of_tenant = of_tenant.filter(|scope| ScopeTag::of_tenant(scope) == tenant);
+        of_tenant.map(|scope| self.pinned_in(scope)).sum()
+    }
+
+    /// Bytes of a session's results that this process uses.
+    fn pinned_in(&self, scope: &Scope) -> usize {
+        let held = self.results.held(scope).into_iter();
+        let held = held.filter_map(|(call, version)| self.results.get(scope, &call, version));
         held.map(|result| recorded_bytes(&result)).sum()
     }
 }

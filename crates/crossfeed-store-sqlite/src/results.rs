@@ -19,12 +19,12 @@ use crate::{
 };
 use changes::Changes;
 use crossfeed_store::{
-    Clock, Damage, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoredResult,
+    Clock, Damage, Digest, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
 use room::{Gone, Visit};
 use rows::Header;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
 
 /// How long a `get` waits for others to note its use. Without it the result is found all the same.
@@ -52,6 +52,13 @@ enum Found {
     /// Its time is over.
     Expired(Header),
     None,
+}
+
+/// What became of a result.
+enum Inserted {
+    /// It is there, and these files may have no name any more.
+    New(Vec<Digest>),
+    Unchanged,
 }
 
 impl Results {
@@ -157,20 +164,16 @@ impl Results {
             let data = result.document().raw();
             self.database.files.put(&header.data_digest, data)?;
         }
-        let recorded = self.insert(scope, &header, &result, bytes, now);
-        match recorded {
-            Ok((Recorded::New, number, gone)) => {
-                let version = number.unsigned_abs();
-                self.loaded.put(scope, call, version, Arc::new(result));
-                self.finish(gone);
+        match self.insert(scope, &header, Arc::new(result), bytes, now) {
+            Ok(Inserted::New(files)) => {
+                self.remove_unnamed(&files);
                 self.changes.notify();
                 Ok(Recorded::New)
             }
-            Ok((Recorded::Unchanged, ..)) => Ok(Recorded::Unchanged),
+            Ok(Inserted::Unchanged) => Ok(Recorded::Unchanged),
             Err(error) => {
                 if header.in_file {
-                    // What stays behind is for the next sweep.
-                    let _ = self.database.remove_unnamed(&[header.data_digest]);
+                    self.remove_unnamed(&[header.data_digest]);
                 }
                 Err(error)
             }
@@ -229,17 +232,24 @@ impl Results {
             // Here is the data again, in case that the file was damaged.
             files.put(&held.data_digest, result.document().raw())?;
         }
-        self.touch(held.number, now, self.options.busy_timeout)
+        let touched = self.touch(held.number, now, self.options.busy_timeout, || ())?;
+        Ok(touched.is_some())
     }
 
-    /// Notes a use; false if the row has gone.
-    fn touch(&self, number: i64, now: i64, timeout: Duration) -> Result<bool, StoreError> {
+    /// Notes a use, then does something before this process can take the row away; `None` if it has gone.
+    fn touch<T>(
+        &self,
+        number: i64,
+        now: i64,
+        timeout: Duration,
+        then: impl FnOnce() -> T,
+    ) -> Result<Option<T>, StoreError> {
         let mut writer = self.database.writer_within(timeout)?;
         // A use is no record: losing one does no harm.
         let transaction = writer.begin(Durability::Process)?;
         let is_there = self.sql(rows::touch(&transaction, number, now))?;
         self.sql(transaction.commit())?;
-        Ok(is_there)
+        Ok(is_there.then(then))
     }
 
     /// Adds a row, and takes away what has to make room for it.
@@ -247,17 +257,17 @@ impl Results {
         &self,
         scope: &Scope,
         header: &Header,
-        result: &StoredResult,
+        result: Arc<StoredResult>,
         bytes: usize,
         now: i64,
-    ) -> Result<(Recorded, i64, Gone), StoreError> {
+    ) -> Result<Inserted, StoreError> {
         let call = &header.call_id;
         let mut writer = self.database.writer()?;
         let transaction = writer.begin(self.options.durability)?;
-        if let Some(held) = self.recorded(&transaction, scope, header, result, now)? {
+        if let Some(held) = self.recorded(&transaction, scope, header, &result, now)? {
             self.sql(rows::touch(&transaction, held.number, now))?;
             self.sql(transaction.commit())?;
-            return Ok((Recorded::Unchanged, held.number, Gone::default()));
+            return Ok(Inserted::Unchanged);
         }
         let mut visit = Visit::new(self, &transaction, now);
         // A live one was found above.
@@ -271,22 +281,31 @@ impl Results {
             // It was removed with the last row that named it; now the lock prevents that.
             self.database.files.put(&header.data_digest, data)?;
         }
-        let number = self.sql(rows::insert(&transaction, scope, header, result))?;
+        let number = self.sql(rows::insert(&transaction, scope, header, &result))?;
         self.sql(rows::end_lease(&transaction, scope, call))?;
-        self.sql(transaction.commit())?;
-        Ok((Recorded::New, number, gone))
+        let files = self.commit(transaction, gone)?;
+        // Before this process can take the row away: whoever gets it from here on holds this one.
+        self.loaded.put(scope, call, number.unsigned_abs(), result);
+        Ok(Inserted::New(files))
     }
 
-    /// Drops what went in a transaction that is committed.
-    fn finish(&self, gone: Gone) {
+    /// Commits what went in a transaction; returns the files that may have no name any more.
+    fn commit(&self, transaction: Transaction<'_>, gone: Gone) -> Result<Vec<Digest>, StoreError> {
+        // Before their ids are free for others.
         for (scope, call) in &gone.calls {
             self.loaded.remove(scope, call);
         }
-        // The rows have gone; what stays behind of them is for the next sweep.
-        let _ = self.database.remove_unnamed(&gone.files);
+        self.sql(transaction.commit())?;
+        Ok(gone.files)
+    }
+
+    /// Removes files that no row names any more. What stays behind is for the next sweep.
+    fn remove_unnamed(&self, files: &[Digest]) {
+        let _ = self.database.remove_unnamed(files);
     }
 
     pub(crate) fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        let mut found = None;
         for _ in 0..LOOKS {
             let now = self.now();
             let (header, loaded, contents) = {
@@ -314,27 +333,31 @@ impl Results {
             let number = header.number;
             let result = match loaded {
                 Some(result) => Some(result),
-                None => self.load(scope, header, contents)?,
+                None => self.load(header, contents)?.map(Arc::new),
             };
             // The file may have been removed with its row since.
             let Some(result) = result else { continue };
+            let keep = || {
+                let result = Arc::clone(&result);
+                self.loaded.put(scope, call, number.unsigned_abs(), result)
+            };
             if !self.database.can_write() {
-                return Ok(Lookup::Found(result));
+                return Ok(Lookup::Found(keep()));
             }
-            // From here on it is held, so that this process does not take it away.
-            match self.touch(number, now, TOUCH_TIMEOUT) {
-                Ok(false) => {}
-                Ok(true)
+            match self.touch(number, now, TOUCH_TIMEOUT, keep) {
+                Ok(Some(result)) => return Ok(Lookup::Found(result)),
+                Ok(None) => found = Some(result),
                 // It can be read all the same.
-                | Err(
+                Err(
                     StoreError::Locked { .. }
                     | StoreError::NoSpace { .. }
                     | StoreError::ReadOnly { .. },
-                ) => return Ok(Lookup::Found(result)),
+                ) => return Ok(Lookup::Found(keep())),
                 Err(error) => return Err(error),
             }
         }
-        Err(damaged(call))
+        // It was there each time, and went each time before its use was noted.
+        found.map(Lookup::Found).ok_or_else(|| damaged(call))
     }
 
     /// What is said of a call whose result has expired.
@@ -358,11 +381,10 @@ impl Results {
     /// Reads a result, and checks it; `None` if its file is missing.
     fn load(
         &self,
-        scope: &Scope,
         header: Header,
         contents: Option<rows::Contents>,
-    ) -> Result<Option<Arc<StoredResult>>, StoreError> {
-        let (number, call) = (header.number, header.call_id.clone());
+    ) -> Result<Option<StoredResult>, StoreError> {
+        let call = header.call_id.clone();
         let (digest, bytes) = (&header.data_digest, header.data_bytes);
         let Some((arguments, data)) = contents else {
             return Err(damaged(&call));
@@ -372,15 +394,14 @@ impl Results {
             None if header.in_file => self.database.files.read(digest, bytes)?,
             _ => Content::Damaged,
         };
-        let data = match content {
-            Content::Whole(data) => data,
-            Content::Damaged => return Err(damaged(&call)),
-            Content::Missing => return Ok(None),
-        };
-        let result = header.result(arguments, data);
-        let result = Arc::new(result.ok_or_else(|| damaged(&call))?);
-        let version = number.unsigned_abs();
-        Ok(Some(self.loaded.put(scope, &call, version, result)))
+        match content {
+            Content::Whole(data) => {
+                let result = header.result(arguments, data);
+                result.map(Some).ok_or_else(|| damaged(&call))
+            }
+            Content::Damaged => Err(damaged(&call)),
+            Content::Missing => Ok(None),
+        }
     }
 
     /// Counts the bytes in memory of a result anew. The limits count those on the disk, which stay.
@@ -417,12 +438,11 @@ impl Results {
             let transaction = writer.begin(self.options.durability)?;
             let files = self.sql(rows::delete_session(&transaction, scope))?;
             self.sql(transaction.commit())?;
+            self.loaded.remove_session(scope);
             drop(writer);
-            let calls = Vec::new();
-            self.finish(Gone { calls, files });
+            self.remove_unnamed(&files);
             self.changes.notify();
         }
-        self.loaded.remove_session(scope);
         Ok(())
     }
 
@@ -464,9 +484,9 @@ impl Results {
         let mut visit = Visit::new(self, &transaction, now);
         let outcome = change(&mut visit)?;
         let gone = visit.gone;
-        self.sql(transaction.commit())?;
+        let files = self.commit(transaction, gone)?;
         drop(writer);
-        self.finish(gone);
+        self.remove_unnamed(&files);
         Ok(outcome)
     }
 

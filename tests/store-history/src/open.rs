@@ -6,8 +6,8 @@ use crossfeed_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::{Deserialize, Serialize};
 use std::{error::Error as _, path::PathBuf, sync::Arc, time::Duration};
 
-/// How long a lease lasts in Redis here: less than in a service, so that a run sees some lapse.
-const LEASE: Duration = Duration::from_secs(2);
+/// How long a lease lasts here: less than in a service, so that a run sees some lapse.
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
 /// How long a replica may take to confirm a write.
 const CONFIRMED: Duration = Duration::from_millis(500);
 
@@ -38,7 +38,8 @@ pub(crate) async fn open(backend: &Backend) -> Result<Arc<dyn ResultStore>, Stor
         Place::Sqlite(directory) => {
             let options = SqliteOptions::default()
                 .with_limits(limits)
-                .with_keep_results(true);
+                .with_keep_results(true)
+                .with_lease(LEASE);
             Ok(Arc::new(SqliteStore::open(directory, options)?))
         }
         Place::Redis { url, replicas } => {

@@ -3,7 +3,7 @@
 use crate::{
     event::{Event, nanoseconds, now},
     judge::{Terms, Verdict, judge},
-    open::Backend,
+    open::{Backend, LEASE},
     servers::Servers,
     worker::Orders,
 };
@@ -61,11 +61,6 @@ impl Kind {
         Self::RedisLoose,
         Self::RedisCluster,
     ];
-
-    /// How long a lease lasts.
-    fn lease(self) -> Duration {
-        Duration::from_secs(if self.is_redis() { 2 } else { 15 })
-    }
 
     /// Whether it needs a server of Redis.
     pub(crate) fn is_redis(self) -> bool {
@@ -222,7 +217,7 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
         keeps: plan.kind != Kind::RedisLoose,
         evicts: plan.evicts,
         session_results: backend.session_results,
-        lease: nanoseconds(plan.kind.lease()),
+        lease: nanoseconds(LEASE),
         slack: nanoseconds(SLACK),
         longest: nanoseconds(LONGEST),
         pauses,

@@ -158,7 +158,7 @@ where
             .map(|(place, found)| elsewhere.time_out(place, found))
             .collect();
         let asked = stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS);
-        asked.collect().await
+        Box::pin(asked.collect()).await
     } else {
         left.into_iter().map(|(_, found)| found).collect()
     };

@@ -115,7 +115,9 @@ impl Session {
         let inner = self.inner();
         let is_taken = async {
             if let Some(leases) = &inner.leases {
-                return Ok(!leases.acquire(&self.scope, call_id).await?);
+                // Boxed, so that beginning without leases is not larger for it.
+                let acquired = Box::pin(leases.acquire(&self.scope, call_id));
+                return Ok(!acquired.await?);
             }
             let found = inner.store.get(&self.scope, call_id).await?;
             Ok(matches!(found, Lookup::Found(_)))

@@ -260,6 +260,13 @@ fn fields_and_formats_of_later_versions_are_told_apart() {
     longer[10] = 24;
     fs::write(&file, &longer).unwrap();
     assert_eq!(run(blobs.get(&scope(), &name)).unwrap(), Some("abc".into()));
+    // Nothing can be slipped into that of an encrypted object.
+    let (_directory, encrypted, sealed_name, sealed_file) = one(&"abc".into(), true);
+    let sealed = fs::read(&sealed_file).unwrap();
+    let mut slipped = [&sealed[..42], b"more", &sealed[42..]].concat();
+    slipped[10] += 4;
+    fs::write(&sealed_file, &slipped).unwrap();
+    assert!(is_damaged(&run(encrypted.get(&scope(), &sealed_name))));
     longer[8] = 2;
     fs::write(&file, &longer).unwrap();
     let outcome = run(blobs.get(&scope(), &name));

@@ -13,8 +13,12 @@ if head then
 end
 local flight = lease(id)
 if flight then
-  -- The same nonce: the same request again, whose answer was lost.
-  return { flight.nonce == ARGV[10] and 'N' or 'I', left }
+  if flight.nonce ~= ARGV[10] then
+    return { 'I', left }
+  end
+  -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+  call('HSET', F, id, flight.value)
+  return { 'N', left }
 end
 local number = call('HLEN', F)
 if number > 0 and number % 64 == 0 then

@@ -7,6 +7,7 @@ local body, stage = base .. 'b:' .. id, base .. 's:' .. token
 local staged = ARGV[16] == 's'
 read_pins(18)
 
+-- An answer for which nothing is recorded.
 local function refuse(why)
   if staged then
     call('UNLINK', stage)
@@ -20,8 +21,9 @@ local head = call('HGET', H, id)
 if head then
   local r = read(head)
   if r.token == token then
-    -- The same request again, whose answer was lost.
-    return { 'N', left }
+    -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+    call('HSET', H, id, head)
+    return refuse('N')
   end
   if r.identity ~= ARGV[10] then
     return refuse('D')
@@ -103,7 +105,7 @@ for _, r in ipairs(victims) do
   lose(r.id, r.head, 'e')
 end
 
-local milliseconds = math.ceil((math.min(time_to_live, max_age) + step) / 1000)
+local milliseconds = math.max(math.ceil((math.min(time_to_live, max_age) + step) / 1000), 1)
 if ARGV[16] == 'i' then
   call('SET', body, ARGV[17], 'PX', milliseconds)
 elseif staged then

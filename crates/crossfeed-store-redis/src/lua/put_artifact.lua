@@ -5,6 +5,7 @@ local body, stage = base .. 'ab:' .. token, base .. 's:' .. token
 local staged = ARGV[12] == 's'
 local most = tonumber(ARGV[11])
 
+-- An answer for which nothing is recorded.
 local function refuse(why)
   if staged then
     call('UNLINK', stage)
@@ -19,8 +20,10 @@ if head and has_expired(read(head)) then
 end
 if head then
   local r = read(head)
+  -- A write, for replicas to confirm that they have come this far.
+  call('HSET', A, name, head)
   if r.token == token then
-    return { 'N', left }
+    return refuse('N')
   end
   if r.identity ~= ARGV[6] then
     return refuse('D')

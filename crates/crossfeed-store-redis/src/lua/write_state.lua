@@ -10,7 +10,8 @@ if record then
   version = tonumber(until_) > now and found or '-'
 end
 if version == ARGV[2] then
-  -- The same request again, whose answer was lost.
+  -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+  redis.call('SET', KEYS[1], record, 'KEEPTTL')
   return 1
 end
 if ARGV[3] ~= '*' and ARGV[3] ~= version then

@@ -1,24 +1,30 @@
 //! The laws of every store, on each kind of servers.
 
-use crate::server::{Cluster, Server, Watched, is_installed};
+use crate::{
+    blobs::Blobs,
+    faults::{call, holds, scope, text},
+    server::{Cluster, Server, Watched, eventually, is_installed},
+};
 use async_trait::async_trait;
 use crossfeed_store::{
-    Clock, ManualClock, MemoryLimits, ResultStore,
+    BlobStore, Clock, Lookup, ManualClock, MemoryLimits, Missing, Recorded, ResultStore,
     conformance::{DurableHarness, Harness, SharedHarness, run_all, run_durable, run_shared},
 };
 use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
+use crossfeed_wire::Scope;
+use futures_util::future::{join, join_all};
 use parking_lot::Mutex;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
 
 /// A clock that is moved by tests, and never shows the same time twice.
 #[derive(Default)]
-struct TickingClock(ManualClock);
+pub(crate) struct TickingClock(pub(crate) ManualClock);
 
 impl Clock for TickingClock {
     fn now(&self) -> Duration {
@@ -33,7 +39,7 @@ struct Servers {
     clock: Arc<TickingClock>,
     stores: AtomicU32,
     last: Mutex<Option<RedisOptions>>,
-    change: fn(RedisOptions) -> RedisOptions,
+    change: Box<dyn Fn(RedisOptions) -> RedisOptions + Send + Sync>,
 }
 
 impl Servers {
@@ -43,7 +49,7 @@ impl Servers {
             clock: Arc::default(),
             stores: AtomicU32::new(0),
             last: Mutex::default(),
-            change: |options| options,
+            change: Box::new(|options| options),
         }
     }
 
@@ -129,11 +135,125 @@ async fn a_primary_whose_replica_confirms_keeps_all_laws() {
     }
     let watched = Watched::start(1).await;
     let mut servers = Servers::new(watched.url());
-    servers.change = |options| {
+    servers.change = Box::new(|options| {
         options.with_durability(Durability::Replicas {
             number: 1,
             within: Duration::from_secs(1),
         })
-    };
+    });
     keeps_all_laws(&servers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_blobs_keeps_all_laws() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let mut servers = Servers::new(server.url());
+    let blobs = Arc::<Blobs>::default() as Arc<dyn BlobStore>;
+    servers.change =
+        Box::new(move |options| options.with_blobs(Arc::clone(&blobs)).with_blob_bytes(100));
+    keeps_all_laws(&servers).await;
+}
+
+/// Time is the server's, and what it keeps goes by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_clock_of_its_own_a_store_goes_by_the_servers() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let limits = MemoryLimits::default().with_time_to_live(Duration::from_millis(300));
+    let options = RedisOptions::from_url(&server.url())
+        .unwrap()
+        .with_limits(limits);
+    let store = RedisStore::connect(options).await.unwrap();
+    store.put(&scope(), &call("c1"), text("1")).await.unwrap();
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        holds(&store, "c1", "1").await;
+    }
+    tokio::time::sleep(Duration::from_millis(350)).await;
+    let got = store.get(&scope(), &call("c1")).await.unwrap();
+    assert!(
+        matches!(got, Lookup::Missing(Missing::Expired(_))),
+        "{got:?}"
+    );
+    store.put(&scope(), &call("c2"), text("2")).await.unwrap();
+    eventually("the data goes without a request", async || {
+        let keys: Vec<String> =
+            redis::from_redis_value(server.ask(&["KEYS", "*b:*"]).await).unwrap();
+        keys.is_empty()
+    })
+    .await;
+}
+
+/// However many record at once, what a tenant holds is never beyond its limit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenant_never_holds_more_than_its_limit() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let mut stores = Vec::new();
+    for _ in 0..2 {
+        let options = RedisOptions::from_url(&server.url())
+            .unwrap()
+            .with_tenant_bytes(Some(3000))
+            .with_tenant_results(Some(20));
+        stores.push(RedisStore::connect(options).await.unwrap());
+    }
+    let scopes: Vec<Scope> = (0..4)
+        .map(|number| {
+            Scope::parse("tenant", &format!("p{}", number % 2), &format!("s{number}")).unwrap()
+        })
+        .collect();
+    let (done, stores, scopes) = (AtomicBool::new(false), &stores, &scopes);
+    let held = async || {
+        let (mut bytes, mut results) = (0, 0);
+        for scope in scopes {
+            let lines = stores[0].list(scope).await.unwrap();
+            bytes += lines.iter().map(|line| line.bytes).sum::<usize>();
+            results += lines.len();
+        }
+        (bytes, results)
+    };
+    let writers = (0..4).map(|writer: usize| async move {
+        for number in 0..40 {
+            let id = call(&format!("c{writer}-{number}"));
+            let result = text("x".repeat(50 + 37 * (number % 10)));
+            let put = stores[writer % 2]
+                .put(&scopes[(writer + number) % 4], &id, result)
+                .await;
+            assert_eq!(put.unwrap(), Recorded::New);
+        }
+    });
+    let watch = async {
+        let mut most = (0, 0);
+        while !done.load(Ordering::Relaxed) {
+            let (bytes, results) = held().await;
+            most = (most.0.max(bytes), most.1.max(results));
+        }
+        most
+    };
+    let writers = async {
+        join_all(writers).await;
+        done.store(true, Ordering::Relaxed);
+    };
+    let ((), (bytes, results)) = join(writers, watch).await;
+    // A list of several sessions is not of one moment, so that this may see a few results twice.
+    assert!(
+        bytes <= 3000 + 4 * 383 && results <= 24,
+        "{bytes} bytes, {results} results"
+    );
+    let (bytes, results) = held().await;
+    assert!(
+        bytes <= 3000 && results <= 20,
+        "{bytes} bytes, {results} results"
+    );
+    assert!(
+        bytes > 2000 || results > 15,
+        "no more went than had to: {bytes} bytes, {results} results"
+    );
 }

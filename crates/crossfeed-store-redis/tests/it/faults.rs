@@ -6,8 +6,8 @@ use crate::{
 };
 use crossfeed_json::Document;
 use crossfeed_store::{
-    Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore, StoreError, StoredArtifact,
-    StoredResult,
+    Acquired, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore,
+    StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -410,4 +410,118 @@ async fn secrets_are_not_shown() {
         !shown.contains("sesame") && !shown.contains("hunter2"),
         "{shown}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_needs_no_more_than_is_said() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let rights = [
+        "ACL",
+        "SETUSER",
+        "feeder",
+        "on",
+        ">secret",
+        "~crossfeed:*",
+        "&crossfeed:*",
+        "+@read",
+        "+@write",
+        "+@scripting",
+        "+@connection",
+        "+@pubsub",
+        "+wait",
+        "+time",
+        "+info",
+    ];
+    server.ask(&rights).await;
+    let store = open(&format!("redis://feeder:secret@127.0.0.1:{}", server.port)).await;
+    let large = "x".repeat(300_000);
+    store
+        .put(&scope(), &call("c1"), text(large.clone()))
+        .await
+        .unwrap();
+    holds(&store, "c1", &large).await;
+    store
+        .put_artifact(&scope(), artifact("a1", &large))
+        .await
+        .unwrap();
+    let leases = store.leases().unwrap();
+    let owner = LeaseOwner::new(1);
+    let about = Tombstone::default();
+    assert_eq!(
+        leases
+            .acquire(owner, &scope(), &call("c2"), &about)
+            .await
+            .unwrap(),
+        Acquired::New
+    );
+    leases.release(owner, &scope(), &call("c2")).await.unwrap();
+    let report = store.probe().await.unwrap();
+    assert_eq!(report.persistence.snapshots, None);
+    store.remove_session(&scope()).await.unwrap();
+    let denied =
+        RedisOptions::from_url(&format!("redis://feeder:secret@127.0.0.1:{}", server.port));
+    let denied = RedisStore::connect(denied.unwrap().with_prefix("other"))
+        .await
+        .unwrap();
+    let put = denied.put(&scope(), &call("c1"), text("1")).await;
+    assert!(
+        matches!(put, Err(StoreError::Unavailable { retry: false, .. })),
+        "{put:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_made_again_leaves_nothing_behind() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let proxy = Proxy::to(server.port).await;
+    let store = open(&proxy.url()).await;
+    for (id, bytes) in [("c1", 100), ("c2", 100_000), ("c3", 1_000_000)] {
+        proxy.cut_after(1);
+        let (scope, data) = (scope(), "x".repeat(bytes));
+        let put = store.put(&scope, &call(id), text(data.clone())).await;
+        assert_eq!(put.unwrap(), Recorded::New);
+        proxy.cut_after(1);
+        let put = store.put_artifact(&scope, artifact(id, &data)).await;
+        assert_eq!(put.unwrap(), Recorded::New);
+    }
+    assert_eq!(proxy.cuts(), 6);
+    let staged: Vec<String> = keys(&server, "*:s:*").await;
+    assert!(staged.is_empty(), "{staged:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_of_no_time_keep_nothing_and_fail_nothing() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    for limits in [
+        MemoryLimits::default().with_time_to_live(Duration::ZERO),
+        MemoryLimits::default().with_max_age(Duration::ZERO),
+        MemoryLimits::default()
+            .with_time_to_live(Duration::MAX)
+            .with_max_age(Duration::MAX),
+    ] {
+        let is_kept = limits.max_age == Duration::MAX;
+        let store = RedisStore::connect(options(&server.url()).with_limits(limits))
+            .await
+            .unwrap();
+        assert_eq!(
+            store.put(&scope(), &call("c1"), text("1")).await.unwrap(),
+            Recorded::New
+        );
+        let got = store.get(&scope(), &call("c1")).await.unwrap();
+        assert_eq!(got.found().is_some(), is_kept);
+        assert_eq!(
+            store.list(&scope()).await.unwrap().len(),
+            usize::from(is_kept)
+        );
+        store.remove_session(&scope()).await.unwrap();
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) fn is_installed() -> bool {
     is_installed
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

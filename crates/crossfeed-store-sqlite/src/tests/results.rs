@@ -16,6 +16,7 @@ use std::{
     fs,
     path::PathBuf,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -445,4 +446,61 @@ fn a_probe_says_what_is_there() {
     let probe = reader.probe().unwrap();
     assert!(!probe.can_write && !probe.keeps_results);
     assert_eq!((probe.artifacts, probe.results), (1, 0));
+}
+
+#[test]
+fn what_several_stores_record_and_evict_at_once_is_whole_or_gone() {
+    let limits = MemoryLimits::default()
+        .with_session_results(3)
+        .with_total_bytes(15_000);
+    let directory = Directory::new();
+    let patient = keeping()
+        .with_limits(limits)
+        .with_orphan_age(Duration::ZERO)
+        .with_busy_timeout(Duration::from_secs(30));
+    let open = || SqliteStore::open(&directory, patient.clone()).unwrap();
+    // Their contents are files, and the same in all sessions.
+    let large = |n: usize| result(&(n % 4).to_string(), 2000 + n % 4);
+    thread::scope(|threads| {
+        for worker in 0..4 {
+            let store = open();
+            threads.spawn(move || {
+                let scope = scope(["one", "two"][worker % 2]);
+                for n in 0..30 {
+                    let id = call(&format!("{worker}-{n}"));
+                    let recorded = run(store.put(&scope, &id, large(n))).unwrap();
+                    assert_eq!(recorded, Recorded::New);
+                    match run(store.get(&scope, &id)).unwrap() {
+                        Lookup::Found(found) => assert!(found.is_same_record(&large(n))),
+                        Lookup::Missing(missing) => {
+                            assert!(matches!(missing, Missing::Evicted(_)), "{missing:?}");
+                        }
+                    }
+                    if n % 10 == worker {
+                        run(store.sweep()).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let store = open();
+    let other = directory.other();
+    let names: i64 = other
+        .query_row(
+            "SELECT count(DISTINCT data_digest) FROM results",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(directory.result_files(), usize::try_from(names).unwrap());
+    for session in ["one", "two"] {
+        let listed = run(store.list(&scope(session))).unwrap();
+        assert!(!listed.is_empty() && listed.len() <= 3);
+        for line in listed {
+            let (_, n) = line.call_id.as_str().split_once('-').unwrap();
+            let found = run(store.get(&scope(session), &line.call_id)).unwrap();
+            let made = large(n.parse().unwrap());
+            assert!(found.found().unwrap().is_same_record(&made));
+        }
+    }
 }

@@ -107,7 +107,9 @@ fn a_refused_artifact_leaves_no_file() {
 fn several_make_the_same_store_at_once() {
     for _ in 0..8 {
         let directory = Directory::new();
-        let patient = options().with_busy_timeout(Duration::from_secs(30));
+        let patient = options()
+            .with_keep_results(true)
+            .with_busy_timeout(Duration::from_secs(30));
         thread::scope(|threads| {
             for n in 0..4 {
                 let (directory, patient) = (&directory, patient.clone());

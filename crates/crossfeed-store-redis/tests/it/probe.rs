@@ -1,0 +1,114 @@
+//! What a store says of its servers and of itself.
+
+use crate::{
+    faults::{call, scope, text},
+    server::{Cluster, Server, Watched, is_installed},
+};
+use crossfeed_store::{MemoryLimits, ResultStore as _};
+use crossfeed_store_redis::{Durability, RedisMode, RedisOptions, RedisReport, RedisStore};
+use std::time::Duration;
+
+async fn probe(options: RedisOptions) -> RedisReport {
+    RedisStore::connect(options)
+        .await
+        .unwrap()
+        .probe()
+        .await
+        .unwrap()
+}
+
+fn options(url: &str) -> RedisOptions {
+    RedisOptions::from_url(url).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_says_what_the_servers_are() {
+    if !is_installed() {
+        return;
+    }
+    let server =
+        Server::start(&["--save", "", "--appendonly", "yes", "--maxmemory", "100mb"]).await;
+    let report = probe(options(&server.url())).await;
+    assert_eq!(report.mode, RedisMode::Single { replicas: 0 });
+    assert_eq!(report.warnings, [""; 0]);
+    let shown = report.to_string();
+    assert!(
+        shown.ends_with("single, append-only file, 100 MiB, noeviction"),
+        "{shown}"
+    );
+
+    let cluster = Cluster::start().await;
+    let report = probe(options(&cluster.url())).await;
+    assert_eq!(report.mode, RedisMode::Cluster { primaries: 3 });
+    assert!(report.warnings[0].contains("appendonly yes"), "{report:?}");
+
+    let watched = Watched::start(1).await;
+    let durability = Durability::Replicas {
+        number: 2,
+        within: Duration::from_millis(50),
+    };
+    let report = probe(options(&watched.url()).with_durability(durability)).await;
+    let primary = "main".to_owned();
+    assert_eq!(
+        report.mode,
+        RedisMode::Sentinel {
+            primary,
+            replicas: 1
+        }
+    );
+    let warns =
+        |report: &RedisReport, of: &str| report.warnings.iter().any(|warning| warning.contains(of));
+    assert!(warns(&report, "1 are connected"), "{report:?}");
+    assert!(warns(&report, "min-replicas-to-write"), "{report:?}");
+    watched
+        .primary
+        .ask(&["CONFIG", "SET", "min-replicas-to-write", "1"])
+        .await;
+    let report = probe(options(&watched.url())).await;
+    assert!(!warns(&report, "min-replicas-to-write"), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_drops_keys_is_warned_of() {
+    if !is_installed() {
+        return;
+    }
+    for policy in ["allkeys-lru", "volatile-lru"] {
+        let server = Server::start(&["--maxmemory", "100mb", "--maxmemory-policy", policy]).await;
+        let report = probe(options(&server.url())).await;
+        assert_eq!(report.eviction_policy, policy);
+        assert!(report.warnings[0].contains(policy), "{report:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_count_what_was_done() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::plain().await;
+    let limits = MemoryLimits::default().with_session_results(2);
+    let one = RedisStore::connect(options(&server.url()).with_limits(limits.clone()))
+        .await
+        .unwrap();
+    let two = RedisStore::connect(options(&server.url()).with_limits(limits))
+        .await
+        .unwrap();
+    for id in ["c1", "c2", "c3"] {
+        one.put(&scope(), &call(id), text(id)).await.unwrap();
+    }
+    for _ in 0..3 {
+        two.get(&scope(), &call("c3")).await.unwrap();
+    }
+    two.get(&scope(), &call("c1")).await.unwrap();
+    let metrics = one.metrics();
+    let put = metrics
+        .operations
+        .iter()
+        .find(|operation| operation.operation == "put")
+        .unwrap();
+    assert_eq!((put.count, put.failed, metrics.evicted), (3, 0, 1));
+    assert!(put.total > Duration::ZERO && put.histogram.iter().sum::<u64>() == 3);
+    let metrics = two.metrics();
+    assert_eq!((metrics.cache_misses, metrics.cache_hits), (1, 2));
+}
