@@ -28,7 +28,7 @@ pub use crossfeed_store_object::{
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use crossfeed_store_redis::{
     Durability as RedisDurability, LATENCY_BOUNDS, OperationMetrics, Password, RedisMetrics,
-    RedisOptions, RedisStore, RedisUrlError,
+    RedisMode, RedisOptions, RedisPersistence, RedisReport, RedisStore, RedisUrlError,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]

@@ -30,7 +30,7 @@ async fn a_session_goes_on_with_results_on_redis() {
     tokio::task::spawn_blocking(move || {
         let checked = run(&["gateway", "--check", "--config", &config], "");
         assert_eq!(checked.status, 0, "{checked:?}");
-        assert!(checked.out.contains("\nstore: Redis: "), "{checked:?}");
+        assert!(checked.out.contains("\nstore: Redis "), "{checked:?}");
         let args = ["--config", &config, "--session", "work"];
         let mut before = local(&args, &[]);
         assert!(say(&mut before, &json!("one")).contains("heard one"));

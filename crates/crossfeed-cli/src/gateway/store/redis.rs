@@ -27,35 +27,29 @@ pub(super) async fn open(
     Ok(Arc::new(store))
 }
 
-/// Writes a record, reads it and removes it; says how long each took.
+/// Asks the servers what they are, and writes a record, reads it and removes it.
 pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<String>, UnusableStore> {
     let store = connect(config, url, Duration::ZERO).await?;
     let found = try_out(&store).await;
-    let mut lines = vec![found.map_err(|error| UnusableStore::new(config, &error))?];
+    let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
     lines.extend(blobs::probe(&config.store).await?);
     Ok(lines)
 }
 
-async fn try_out(store: &RedisStore) -> Result<String, StoreError> {
+async fn try_out(store: &RedisStore) -> Result<Vec<String>, StoreError> {
     const KEY: &str = "gateway/check";
-    let mut last = Instant::now();
-    let mut lap = || {
-        std::mem::replace(&mut last, Instant::now())
-            .elapsed()
-            .as_millis()
-    };
+    let found = store.probe().await?;
+    let began = Instant::now();
     let time = Duration::from_secs(10);
     store
         .write(KEY, "checked".into(), Expected::Any, time)
         .await?;
-    let written = lap();
     store.read(KEY).await?;
-    let read = lap();
     store.remove(KEY).await?;
-    let removed = lap();
-    Ok(format!(
-        "Redis: a record was written ({written} ms), read ({read} ms) and removed ({removed} ms)"
-    ))
+    let took = began.elapsed().as_millis();
+    let line = format!("{found}; a record was written, read and removed in {took} ms");
+    let warnings = found.warnings.iter().map(|said| format!("warning: {said}"));
+    Ok([line].into_iter().chain(warnings).collect())
 }
 
 async fn connect(
