@@ -23,8 +23,8 @@ const AWAY: u64 = 1500;
 /// The servers behind a store, where it has any.
 pub(crate) enum Servers {
     None,
-    Single(Server, Proxy),
-    Replicated(Replicated),
+    Single(Box<Server>, Proxy),
+    Replicated(Box<Replicated>),
     Cluster(Cluster),
 }
 
@@ -35,11 +35,11 @@ impl Servers {
             Kind::Redis => {
                 let server = Server::start(&LOGGED).await?;
                 let proxy = Proxy::start(server.port()).await?;
-                Self::Single(server, proxy)
+                Self::Single(Box::new(server), proxy)
             }
             Kind::RedisReplicated | Kind::RedisLoose => {
                 let options = [&LOGGED[..], &CAREFUL].concat();
-                Self::Replicated(Replicated::start(&options).await?)
+                Self::Replicated(Box::new(Replicated::start(&options).await?))
             }
             Kind::RedisCluster => Self::Cluster(Cluster::start(3, &LOGGED).await?),
         })
