@@ -3,6 +3,11 @@
 use std::process::Command;
 
 /// Runs the checker, and fails if it found anything.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test that runs a program"
+)]
 fn check(arguments: &[&str]) {
     let run = Command::new(env!("CARGO_BIN_EXE_crossfeed-store-history"))
         .args(arguments)
