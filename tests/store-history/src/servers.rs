@@ -39,7 +39,7 @@ impl Servers {
             }
             Kind::RedisReplicated | Kind::RedisLoose => {
                 let options = [&LOGGED[..], &CAREFUL].concat();
-                Self::Replicated(Box::new(Replicated::start(&options).await?))
+                Self::Replicated(Box::new(Replicated::start(1, &options).await?))
             }
             Kind::RedisCluster => Self::Cluster(Cluster::start(3, &LOGGED).await?),
         })
@@ -49,7 +49,7 @@ impl Servers {
     pub(crate) fn place(&self, kind: Kind, folder: &Path) -> Place {
         let (url, replicas) = match self {
             Self::None => return Place::Sqlite(folder.join("store")),
-            Self::Single(_, proxy) => (format!("redis://127.0.0.1:{}", proxy.port()), 0),
+            Self::Single(_, proxy) => (proxy.url(), 0),
             Self::Replicated(replicated) => {
                 (replicated.url(), usize::from(kind == Kind::RedisReplicated))
             }
@@ -90,19 +90,18 @@ impl Servers {
             },
             Self::Replicated(replicated) => {
                 let primary = replicated.primary().await?;
-                let before = primary;
                 let replica = 1 - primary;
                 match seed.below(4) {
                     0 | 1 => {
-                        replicated.servers[primary].kill().await;
-                        promoted(replicated, before).await?;
+                        replicated.servers[primary].kill();
+                        replicated.is_promoted(primary).await?;
                         replicated.servers[primary].restart().await?;
                         replicated.is_whole().await?;
                         "primary killed, replica promoted"
                     }
                     2 => {
                         replicated.servers[primary].pause();
-                        promoted(replicated, before).await?;
+                        replicated.is_promoted(primary).await?;
                         replicated.servers[primary].resume();
                         replicated.is_whole().await?;
                         "primary paused, replica promoted"
@@ -129,7 +128,7 @@ impl Servers {
 }
 
 async fn killed(server: &mut Server, away: Duration) -> Result<&'static str, String> {
-    server.kill().await;
+    server.kill();
     sleep(away).await;
     server.restart().await?;
     Ok("server killed")
@@ -140,15 +139,4 @@ async fn paused(server: &Server, away: Duration) -> &'static str {
     sleep(away).await;
     server.resume();
     "server paused"
-}
-
-/// Waits until another server than `before` is the primary.
-async fn promoted(replicated: &Replicated, before: usize) -> Result<(), String> {
-    for _ in 0..400 {
-        if replicated.primary().await? != before {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err("no replica was promoted".to_owned())
 }
