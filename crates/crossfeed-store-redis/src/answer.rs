@@ -73,12 +73,10 @@ impl Answer {
             rest: values.into_iter(),
         };
         answer.status = answer.bytes()?.first().copied().unwrap_or_default();
-        for departed in answer.list()? {
-            let departed = str::from_utf8(&departed).ok().and_then(Departed::parse);
-            answer
-                .left
-                .push(departed.ok_or_else(|| bad_answer("what has left is unreadable"))?);
-        }
+        let departed = answer.list()?.into_iter();
+        // What a later version wrote may lie where this one knows nothing of.
+        let departed = departed.filter_map(|line| Departed::parse(str::from_utf8(&line).ok()?));
+        answer.left = departed.collect();
         Ok(answer)
     }
 

@@ -85,7 +85,18 @@ impl RedisStore {
             })
         };
         match answer.status {
-            b'U' => Ok(Recorded::Unchanged),
+            b'U' => {
+                self.repair_blob(scope, answer, prepared.digest, data)
+                    .await?;
+                Ok(Recorded::Unchanged)
+            }
+            b'G' => Err(StoreError::Damaged {
+                damage: Damage::Artifact {
+                    artifact_id: id.0,
+                    call_id: id.1,
+                },
+                source: None,
+            }),
             b'D' => Err(StoreError::DuplicateArtifact {
                 artifact_id: id.0,
                 call_id: id.1,
@@ -190,12 +201,8 @@ impl RedisStore {
                     let line = ListedArtifact::new(artifact_id, call_id, 0).with_damaged(true);
                     lines.push((0, line));
                 }
-                Err(error) => {
-                    return Err(error.into_error(Damage::Artifact {
-                        artifact_id,
-                        call_id,
-                    }));
-                }
+                // Others can be listed all the same.
+                Err(Unreadable::Newer(_)) => {}
             }
         }
         lines.sort_by_key(|(born, _)| *born);

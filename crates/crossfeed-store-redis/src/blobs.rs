@@ -1,10 +1,16 @@
 //! Large data that lies in a store of blobs.
 
-use crate::{connection::Kind, store::RedisStore};
+use crate::{
+    answer::Answer,
+    connection::Kind,
+    fault::bad_answer,
+    header::{Place, parse_token},
+    script::Operation,
+    store::RedisStore,
+};
 use bytes::Bytes;
-use crossfeed_store::{BlobName, ScopeTag, StoreError};
+use crossfeed_store::{BlobName, BlobStore, Digest, ScopeTag, StoreError};
 use crossfeed_wire::Scope;
-use redis::{Cmd, Value};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 /// How old a blob must be that no record names, before it is removed. No put takes that long.
@@ -25,13 +31,32 @@ impl RedisStore {
         scope: &Scope,
         name: &BlobName,
     ) -> Result<Option<Bytes>, StoreError> {
-        let Some(blobs) = &self.options.blobs else {
-            return Err(StoreError::Unavailable {
-                source: Box::new(NoBlobs),
-                retry: false,
-            });
-        };
-        blobs.get(scope, name).await
+        self.blobs()?.get(scope, name).await
+    }
+
+    fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {
+        let blobs = self.options.blobs.as_ref();
+        blobs.ok_or_else(|| StoreError::Unavailable {
+            source: Box::new(NoBlobs),
+            retry: false,
+        })
+    }
+
+    /// Makes sure of the blob of a record that is there already: it may have been removed or damaged.
+    pub(crate) async fn repair_blob(
+        &self,
+        scope: &Scope,
+        mut answer: Answer,
+        digest: Digest,
+        data: Bytes,
+    ) -> Result<(), StoreError> {
+        let token = str::from_utf8(&answer.bytes()?).ok().and_then(parse_token);
+        let token = token.ok_or_else(|| bad_answer("a record has a token"))?;
+        if answer.bytes()? != Place::Blob.letter().as_bytes() {
+            return Ok(());
+        }
+        let name = BlobName::new(scope, digest, token);
+        self.blobs()?.put(scope, &name, data).await
     }
 
     /// Removes blobs without waiting for it. A sweep finds those that this could not.
@@ -83,20 +108,16 @@ impl RedisStore {
 
     /// The tokens of all records of a session.
     async fn tokens(&self, session: ScopeTag) -> Result<HashSet<u64>, StoreError> {
-        let key = self.session_key(session);
-        let mut tokens = HashSet::new();
-        for table in ["h", "a"] {
-            let mut command = Cmd::new();
-            command.arg("HVALS").arg(format!("{key}{table}"));
-            let Value::Array(values) = self.connection.command(command, Kind::Read).await? else {
-                return Err(crate::fault::bad_answer("`HVALS` gives a list"));
-            };
-            for value in values {
-                if let Value::BulkString(value) = value {
-                    tokens.extend(crate::header::token_of(&value));
-                }
-            }
-        }
-        Ok(tokens)
+        let (key, now) = (self.session_key(session), self.now());
+        let arguments = [now.as_bytes()];
+        let answers = self
+            .connection
+            .run(Operation::Tokens, Kind::Read, &key, &arguments, None);
+        let mut answer = Answer::read(answers.await?.pop().unwrap_or_default())?;
+        let tokens = answer.list()?.into_iter();
+        let tokens = tokens.map(|token| parse_token(str::from_utf8(&token).ok()?));
+        tokens
+            .collect::<Option<_>>()
+            .ok_or_else(|| bad_answer("a record has a token"))
     }
 }

@@ -97,8 +97,14 @@ impl Connection {
             .iter()
             .map(|argument| argument.len())
             .sum::<usize>();
-        let mut script = Cmd::with_capacity(arguments.len() + 4, size + key.len() + 64);
-        script.arg("EVALSHA").arg(&source.digest).arg(1).arg(key);
+        let mut script = Cmd::with_capacity(arguments.len() + 5, size + 2 * key.len() + 64);
+        script.arg("EVALSHA").arg(&source.digest);
+        if operation.is_on_one_key() {
+            script.arg(1).arg(key);
+        } else {
+            // See `lua/session.lua`.
+            script.arg(2).arg(key).arg(format!("{key}h"));
+        }
         for argument in arguments {
             script.arg(*argument);
         }

@@ -49,6 +49,8 @@ pub(crate) fn ends_connection(error: &RedisError) -> bool {
             error.kind(),
             ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown)
         )
+        // A primary that was replaced, and does not know it yet.
+        || error.code() == Some("NOREPLICAS")
 }
 
 /// Whether the connection ended before or within the answer, so that the request can be made again at once over another.

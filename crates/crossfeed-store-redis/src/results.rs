@@ -9,7 +9,7 @@ use crate::{
     },
     script::Operation,
     store::{RedisStore, microseconds},
-    tenant::recorded_bytes,
+    tenant::{IsNew, recorded_bytes},
 };
 use bytes::Bytes;
 use crossfeed_store::{
@@ -66,13 +66,20 @@ impl RedisStore {
                 limit: limits.session_bytes,
             });
         }
+        // Before its data goes anywhere: it may be refused, and making room takes a while.
+        let mut reservation = self.reserve(scope, call, bytes, IsNew::Unknown).await?;
         let token = random();
-        let prepared = self
-            .prepare(scope, &data, token, &token_text(token))
-            .await?;
+        let prefix = token_text(token);
+        let mut prepared = match self.prepare(scope, &data, token, &prefix).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.settle(scope, reservation, None).await?;
+                return Err(error);
+            }
+        };
         let common = self.common();
         let facts = [
-            token_text(token),
+            prefix,
             bytes.to_string(),
             class(&result),
             result_identity(&result, &prepared.digest),
@@ -82,26 +89,43 @@ impl RedisStore {
         let tail = result_tail(&result);
         let room = [limits.session_bytes, limits.session_results].map(|limit| limit.to_string());
         let pins = self.pins(scope);
-        let mut arguments = texts(&common);
-        arguments.push(call.as_str().as_bytes());
-        arguments.extend(texts(&facts));
-        arguments.push(&tail);
-        arguments.extend(texts(&room));
-        arguments.push(prepared.mode.as_bytes());
-        arguments.push(&prepared.inline);
-        arguments.extend(texts(&pins));
-        let reservation = self.reserve(scope, call, bytes).await?;
-        let answer = self
-            .on_session_beside(
-                Operation::Put,
-                Kind::Write,
-                scope,
-                &arguments,
-                prepared.before,
-            )
-            .await?;
-        self.settle(scope, reservation, Some(&answer.0)).await?;
-        let status = answer.0.status;
+        let answer = loop {
+            let mut arguments = texts(&common);
+            arguments.push(call.as_str().as_bytes());
+            arguments.extend(texts(&facts));
+            arguments.push(&tail);
+            arguments.extend(texts(&room));
+            arguments.push(prepared.mode.as_bytes());
+            arguments.push(&prepared.inline);
+            arguments.push(if reservation.is_none() && self.has_accounts() {
+                b"1"
+            } else {
+                b"0"
+            });
+            arguments.extend(texts(&pins));
+            let (answer, _) = self
+                .on_session_beside(
+                    Operation::Put,
+                    Kind::Write,
+                    scope,
+                    &arguments,
+                    prepared.before.take(),
+                )
+                .await?;
+            if answer.status != b'V' {
+                break answer;
+            }
+            // What was there when room was to be made has gone.
+            match self.reserve(scope, call, bytes, IsNew::Yes).await {
+                Ok(reserved) => reservation = reserved,
+                Err(error) => {
+                    self.remove_blobs(prepared.blob.into_iter().collect());
+                    return Err(error);
+                }
+            }
+        };
+        self.settle(scope, reservation, Some(&answer)).await?;
+        let status = answer.status;
         if status == b'N' {
             let result = Arc::new(result);
             self.results.put(scope, call, token, result);
@@ -116,7 +140,11 @@ impl RedisStore {
             })
         };
         match status {
-            b'U' => Ok(Recorded::Unchanged),
+            b'U' => {
+                self.repair_blob(scope, answer, prepared.digest, data)
+                    .await?;
+                Ok(Recorded::Unchanged)
+            }
             b'D' => Err(StoreError::Duplicate {
                 call_id: call.clone(),
             }),
@@ -131,6 +159,7 @@ impl RedisStore {
         scope: &Scope,
         call: &CallId,
     ) -> Result<Lookup, StoreError> {
+        self.remember(scope);
         let common = self.common();
         let mut at_hand = self.at_hand(scope, call);
         let mut may_have_gone = "0";
@@ -243,6 +272,8 @@ impl RedisStore {
             let call = call.ok_or_else(|| answer.unexpected())?;
             match ResultHeader::parse(&pair[1]) {
                 Ok(header) => lines.push(header.line(call)),
+                // Others can be listed all the same.
+                Err(Unreadable::Newer(_)) => {}
                 Err(error) => {
                     return Err(error.into_error(Damage::Result { call_id: call }));
                 }
@@ -253,7 +284,10 @@ impl RedisStore {
 
     pub(crate) async fn remove_all(&self, scope: &Scope) -> Result<(), StoreError> {
         let common = self.common();
-        self.on_session(Operation::Remove, Kind::Write, scope, &texts(&common))
+        let token = token_text(random());
+        let mut arguments = texts(&common);
+        arguments.push(token.as_bytes());
+        self.on_session(Operation::Remove, Kind::Write, scope, &arguments)
             .await?;
         self.results.remove_session(scope);
         self.artifacts.remove_session(scope);

@@ -13,6 +13,7 @@ pub(crate) enum Operation {
     PutArtifact,
     GetArtifact,
     ListArtifacts,
+    Tokens,
     Acquire,
     Renew,
     Release,
@@ -59,7 +60,7 @@ macro_rules! on_artifacts {
     };
 }
 
-static SOURCES: LazyLock<[Source; 18]> = LazyLock::new(|| {
+static SOURCES: LazyLock<[Source; 19]> = LazyLock::new(|| {
     [
         on_results!("put"),
         // What ends most requests comes before functions that they do not need.
@@ -74,6 +75,7 @@ static SOURCES: LazyLock<[Source; 18]> = LazyLock::new(|| {
         on_artifacts!("put_artifact"),
         on_artifacts!("get_artifact"),
         on_artifacts!("list_artifacts"),
+        on_artifacts!("tokens"),
         on_results!("acquire"),
         on_results!("renew"),
         on_results!("release"),
@@ -95,6 +97,11 @@ static SOURCES: LazyLock<[Source; 18]> = LazyLock::new(|| {
 });
 
 impl Operation {
+    /// Whether all that it is about is under one key.
+    pub(crate) fn is_on_one_key(self) -> bool {
+        matches!(self, Self::ReadState | Self::WriteState)
+    }
+
     pub(crate) fn source(self) -> &'static Source {
         &SOURCES[self as usize]
     }

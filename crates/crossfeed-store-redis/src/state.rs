@@ -11,7 +11,7 @@ use crate::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_store::{Expected, StateRecord, StateStore, StoreError};
-use redis::{Cmd, Value};
+use redis::Value;
 use std::time::Duration;
 
 const MAX_KEY: usize = 512;
@@ -54,12 +54,13 @@ impl RedisStore {
         Ok(Some(StateRecord::new(record.slice(end + 1..), version)))
     }
 
+    /// Writes a record that lasts so long, or removes it.
     async fn write_record(
         &self,
         key: &str,
         value: Bytes,
         expected: Expected,
-        time: Duration,
+        time: Option<Duration>,
     ) -> Result<Option<u64>, StoreError> {
         for (bytes, limit) in [(key.len(), MAX_KEY), (value.len(), MAX_VALUE)] {
             if bytes > limit {
@@ -75,7 +76,8 @@ impl RedisStore {
                 Expected::Absent => "-".to_owned(),
                 Expected::Version(version) => token_text(version),
             },
-            microseconds(time).to_string(),
+            time.map(|time| microseconds(time).to_string())
+                .unwrap_or_default(),
         ];
         let mut arguments = crate::results::texts(&arguments);
         arguments.push(&value);
@@ -90,12 +92,8 @@ impl RedisStore {
     }
 
     async fn remove_record(&self, key: &str) -> Result<(), StoreError> {
-        let mut command = Cmd::new();
-        command.arg("DEL").arg(self.state_key(key));
-        self.connection
-            .command(command, Kind::Write)
-            .await
-            .map(drop)
+        let removed = self.write_record(key, Bytes::new(), Expected::Any, None);
+        removed.await.map(drop)
     }
 }
 
@@ -114,7 +112,7 @@ impl StateStore for RedisStore {
         expected: Expected,
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
-        let write = self.write_record(key, value, expected, time);
+        let write = self.write_record(key, value, expected, Some(time));
         self.metrics.time(Measured::State, write).await
     }
 

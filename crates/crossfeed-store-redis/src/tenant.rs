@@ -16,7 +16,10 @@ use crate::{
 use crossfeed_store::{Budget, Digest, ScopeTag, StoreError, StoredResult};
 use crossfeed_wire::{CallId, Scope};
 use parking_lot::Mutex;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 /// How long a reservation may last. A put takes at most a few time limits of a request.
 const RESERVED_TIME: Duration = Duration::from_secs(60);
@@ -78,7 +81,7 @@ fn text(bytes: Vec<u8>) -> Result<String, StoreError> {
 
 impl RedisStore {
     /// Whether tenants have limits.
-    fn has_accounts(&self) -> bool {
+    pub(crate) fn has_accounts(&self) -> bool {
         self.options.tenant_bytes.is_some() || self.options.tenant_results.is_some()
     }
 
@@ -92,6 +95,7 @@ impl RedisStore {
         scope: &Scope,
         call: &CallId,
         bytes: usize,
+        is_new: IsNew,
     ) -> Result<Option<Reservation>, StoreError> {
         if !self.has_accounts() {
             return Ok(None);
@@ -104,7 +108,7 @@ impl RedisStore {
         let member = Member::of(scope);
         let token = token_text(random());
         let mut spent: Vec<String> = Vec::new();
-        let mut is_checked = false;
+        let mut is_checked = is_new == IsNew::Yes;
         loop {
             let mut arguments = vec![
                 member.session.to_string(),
@@ -113,6 +117,7 @@ impl RedisStore {
                 bytes.to_string(),
                 limit(self.options.tenant_bytes),
                 limit(self.options.tenant_results),
+                microseconds(self.limits().max_age).to_string(),
             ];
             arguments.extend(spent.iter().cloned());
             let mut answer = self
@@ -187,7 +192,9 @@ impl RedisStore {
     ) -> Result<bool, StoreError> {
         let mut best: Option<Victim> = None;
         let queue = self.account_key(tenant) + "q:" + project;
-        for first in (0..).step_by(ASKED) {
+        // Sessions leave the queue while it is read, and others take their places: so it is read until nobody is new.
+        let (mut asked, mut known, mut first) = (HashSet::new(), 0, 0);
+        loop {
             let mut command = redis::cmd("ZRANGE");
             command
                 .arg(&queue)
@@ -203,6 +210,9 @@ impl RedisStore {
                 let place = (order.is_plain(), bound as u64);
                 if best.as_ref().is_some_and(|best| best.place <= place) {
                     break;
+                }
+                if !asked.insert(session.clone()) {
+                    continue;
                 }
                 let session =
                     ScopeTag::parse(&session).ok_or_else(|| bad_answer("a session has a tag"))?;
@@ -221,8 +231,14 @@ impl RedisStore {
                     best = Some(found);
                 }
             }
-            if is_last || best.is_some() {
+            if best.is_some() || (is_last && asked.len() == known) {
                 break;
+            }
+            if is_last {
+                known = asked.len();
+                first = 0;
+            } else {
+                first += ASKED;
             }
         }
         let Some(victim) = best else {
@@ -309,6 +325,7 @@ impl RedisStore {
             arguments.push(text(answer.bytes()?)?);
         }
         arguments.push(microseconds(RESERVED_TIME).to_string());
+        arguments.push(microseconds(self.limits().max_age).to_string());
         self.on_account(Operation::Settle, member.tenant, &arguments)
             .await?;
         Ok(())
@@ -344,7 +361,11 @@ impl RedisStore {
         Ok(answer)
     }
 
-    fn remember(&self, scope: &Scope) {
+    /// Knows the words of a session from now on, where its tenant has limits.
+    pub(crate) fn remember(&self, scope: &Scope) {
+        if !self.has_accounts() {
+            return;
+        }
         let mut sessions = self.sessions.0.lock();
         if sessions.len() >= KNOWN {
             sessions.retain(|_, scope| !self.results.held(scope).is_empty());
@@ -366,6 +387,13 @@ impl RedisStore {
         let held = held.filter_map(|(call, version)| self.results.get(scope, &call, version));
         held.map(|result| recorded_bytes(&result)).sum()
     }
+}
+
+/// Whether a result is known to be none that is recorded already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IsNew {
+    Yes,
+    Unknown,
 }
 
 /// A result that counts though its session has not recorded it yet, by its token.

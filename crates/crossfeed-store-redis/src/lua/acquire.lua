@@ -8,12 +8,14 @@ if head then
   elseif not is_whole(id, r.token, r.place) then
     lose(id, head, 'e')
   else
+    confirm()
     return { 'R', left }
   end
 end
 local flight = lease(id)
 if flight then
   if flight.nonce ~= ARGV[10] then
+    confirm()
     return { 'I', left }
   end
   -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.

@@ -1,10 +1,10 @@
--- What scripts on artifacts share. 1 time or nothing.
+-- What scripts on artifacts share. 1 time or nothing. For the keys see `session.lua`.
 --
 -- a   hash  `ARTIFACT\nCALL` -> header: `FORMAT TOKEN BYTES BORN UNTIL IDENTITY PLACE LENGTH\nJSON[\nSUMMARY]`;
 --           `` -> `BYTES LAST`, the bytes of all and when the last was recorded. UNTIL is 0 where there is no end.
 -- at  hash  the same name -> tombstone: `FORMAT BORN\nJSON`
 local base = KEYS[1]
-local A, AT = base .. 'a', base .. 'at'
+local A, AT, D = base .. 'a', base .. 'at', base .. 'd'
 local call = redis.call
 local now = tonumber(ARGV[1])
 if not now then
@@ -14,6 +14,18 @@ end
 
 local function exact(number)
   return string.format('%.0f', number)
+end
+
+-- A write that changes nothing and takes no memory: see `session.lua`.
+local function confirm()
+  call('HDEL', AT, '')
+end
+
+-- Gives a table this time at least.
+local function keep(key, milliseconds)
+  if call('PTTL', key) < milliseconds then
+    call('PEXPIRE', key, milliseconds)
+  end
 end
 
 local function read(head)
@@ -53,6 +65,7 @@ local function expire(name, head)
   local line = string.find(head, '\n', 1, true)
   local json = string.find(head, '\n', line + 1, true) or #head + 1
   call('HSET', AT, name, '1 ' .. exact(r.born) .. '\n' .. string.sub(head, line + 1, json - 1))
+  keep(AT, math.ceil((r.until_ - r.born) / 500) + 1000)
 end
 
 -- Takes away all that has expired, and forgets the oldest tombstones beyond as many as there may be artifacts.

@@ -1,4 +1,5 @@
 -- 6 call, 7 token
+confirm()
 local head = call('HGET', H, ARGV[6])
 if head and read(head).token == ARGV[7] then
   lose(ARGV[6], head, 'e')

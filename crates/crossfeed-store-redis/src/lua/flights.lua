@@ -1,4 +1,5 @@
 -- 6 how long waits are kept, 7 number of calls, 8.. calls, then waits
+confirm()
 local running, W = {}, base .. 'w'
 local last = 7 + tonumber(ARGV[7])
 for i = 8, last do

@@ -1,4 +1,5 @@
 -- Why there is none.
+confirm()
 if head then
   lose(id, head, has_expired(id, read(head)) and 'x' or 'e')
 end

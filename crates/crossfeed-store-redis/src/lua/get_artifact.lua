@@ -1,5 +1,6 @@
 -- 2 name, 3 token at hand, 4 how many tombstones may stay
 local name = ARGV[2]
+confirm()
 local head = call('HGET', A, name)
 if head then
   local r = read(head)

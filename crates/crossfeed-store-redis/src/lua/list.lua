@@ -1,4 +1,5 @@
 -- 6.. pins
+confirm()
 read_pins(6)
 mend()
 tidy()

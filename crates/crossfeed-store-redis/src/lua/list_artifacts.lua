@@ -1,3 +1,4 @@
+confirm()
 local lines = {}
 local all = call('HGETALL', A)
 for i = 1, #all, 2 do

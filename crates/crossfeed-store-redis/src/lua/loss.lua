@@ -1,6 +1,6 @@
 -- What scripts share that record results or take them away.
 local X, M = base .. 'x', base .. 'm'
-local T, Z, F = base .. 't', base .. 'z', base .. 'f'
+local T, Z, F, D = base .. 't', base .. 'z', base .. 'f', base .. 'd'
 
 local function exact(number)
   return string.format('%.0f', number)
@@ -17,9 +17,9 @@ end
 
 local function forget_tombstone(id)
   local stone = call('HGET', T, id)
+  call('ZREM', Z, id)
   if stone then
     call('HDEL', T, id)
-    call('ZREM', Z, id)
     call('HINCRBY', T, '', 0 - string.match(stone, '^%d+ %a %d (%d+)'))
   end
 end
@@ -45,15 +45,26 @@ local function bury(id, why, class, tail)
     forget_tombstone(oldest)
     bytes = tonumber(call('HGET', T, '') or 0)
   end
-  local life = math.ceil(max_age / 400)
-  call('PEXPIRE', T, life)
-  call('PEXPIRE', Z, life)
+  call('PEXPIRE', T, keep)
+  call('PEXPIRE', Z, keep)
+end
+
+-- How long requests of tokens are known whose records have gone: no request takes longer. In microseconds.
+local memory = 60 * 1000000
+
+local function remember(token)
+  call('ZADD', D, now, token)
+  call('ZREMRANGEBYSCORE', D, '-inf', now - memory)
+  call('PEXPIRE', D, memory / 1000)
 end
 
 -- What has left: `REASON PLACE TOKEN IDENTITY` each.
 local left = {}
 
 local function leave(id, why, r)
+  if r.born + memory > now then
+    remember(r.token)
+  end
   left[#left + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
   if r.place == 'k' then
     call('UNLINK', base .. 'b:' .. id)
@@ -68,7 +79,7 @@ local function lose(id, head, why)
   call('ZREM', X, id)
   if call('EXISTS', H) == 0 then
     call('DEL', M, U, X)
-  else
+  elseif call('EXISTS', M) == 1 then
     call('HINCRBY', M, 'b', 0 - r.bytes)
     if call('HINCRBY', M, r.class, 0 - r.bytes) <= 0 then
       call('HDEL', M, r.class)
@@ -106,18 +117,21 @@ local function tidy()
   end
 end
 
--- Makes the tables agree again, should the server have dropped one.
+-- Makes the tables agree again, should the server have dropped one. Gives the number of results.
 local function mend()
-  local tables = call('EXISTS', H, U, X, M)
-  if tables == 4 or tables == 0 then
-    return
+  local number = call('HLEN', H)
+  if call('ZCARD', U) == number and call('ZCARD', X) == number and call('EXISTS', M) == math.min(number, 1) then
+    return number
+  end
+  call('DEL', M)
+  for _, zset in ipairs({ U, X }) do
+    for _, id in ipairs(call('ZRANGE', zset, 0, -1)) do
+      if call('HEXISTS', H, id) == 0 then
+        call('ZREM', zset, id)
+      end
+    end
   end
   local heads = call('HGETALL', H)
-  call('DEL', M)
-  if #heads == 0 then
-    call('DEL', U, X)
-    return
-  end
   for i = 1, #heads, 2 do
     local id, r = heads[i], read(heads[i + 1])
     call('HINCRBY', M, 'b', r.bytes)
@@ -125,6 +139,10 @@ local function mend()
     call('ZADD', U, 'NX', r.born, id)
     call('ZADD', X, 'NX', r.born, id)
   end
+  for _, key in ipairs({ H, U, X, M }) do
+    call('PEXPIRE', key, keep)
+  end
+  return number
 end
 
 -- A lease that is not over: owner, nonce, until, and how to repeat its call.

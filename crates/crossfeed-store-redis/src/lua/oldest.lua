@@ -1,4 +1,5 @@
 -- 6 class that goes first, or nothing, 7 `1` if repeatable calls go first, 8.. pins. Finds the result that goes next.
+confirm()
 read_pins(8)
 mend()
 tidy()

@@ -1,18 +1,19 @@
 -- 6 call, 7 token, 8 bytes, 9 class, 10 identity, 11 place, 12 length, 13 tail, 14 bytes and 15 results of a session,
--- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data, 18..
--- pins
+-- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data,
+-- 18 `1` if a new result was not reserved in its tenant's account and must be, 19.. pins
 local id, token, bytes, class, place = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[11]
 local max_bytes, max_results = tonumber(ARGV[14]), tonumber(ARGV[15])
 local body, stage = base .. 'b:' .. id, base .. 's:' .. token
 local staged = ARGV[16] == 's'
-read_pins(18)
+read_pins(19)
 
 -- An answer for which nothing is recorded.
-local function refuse(why)
+local function refuse(why, token, place)
+  confirm()
   if staged then
     call('UNLINK', stage)
   end
-  return { why, left }
+  return { why, left, token, place }
 end
 
 mend()
@@ -25,14 +26,22 @@ if head then
     call('HSET', H, id, head)
     return refuse('N')
   end
-  if r.identity ~= ARGV[10] then
-    return refuse('D')
-  end
   if is_whole(id, r.token, r.place) then
+    if r.identity ~= ARGV[10] then
+      return refuse('D')
+    end
     touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
-    return refuse('U')
+    return refuse('U', r.token, r.place)
   end
   lose(id, head, 'e')
+end
+if call('ZSCORE', D, token) then
+  -- The same request again; what it recorded has gone since.
+  return refuse('N')
+end
+if ARGV[18] == '1' then
+  confirm()
+  return { 'V', left }
 end
 if staged and call('EXISTS', stage) == 0 then
   return refuse('A')
@@ -121,8 +130,6 @@ call('ZADD', U, next_in(U), id)
 call('ZADD', X, now, id)
 call('HINCRBY', M, 'b', bytes)
 call('HINCRBY', M, class, bytes)
--- Beyond the longest life of a result and of its tombstone.
-local keep = math.ceil(max_age / 400)
 if is_first or call('PTTL', M) < keep * 0.9 then
   for _, key in ipairs({ H, U, X, M }) do
     call('PEXPIRE', key, keep)

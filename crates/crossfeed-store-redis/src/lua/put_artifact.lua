@@ -6,11 +6,12 @@ local staged = ARGV[12] == 's'
 local most = tonumber(ARGV[11])
 
 -- An answer for which nothing is recorded.
-local function refuse(why)
+local function refuse(why, token, place)
+  confirm()
   if staged then
     call('UNLINK', stage)
   end
-  return { why, left }
+  return { why, left, token, place }
 end
 
 local head = call('HGET', A, name)
@@ -25,10 +26,14 @@ if head then
   if r.token == token then
     return refuse('N')
   end
+  local has_gone = r.place == 'k' and call('EXISTS', base .. 'ab:' .. r.token) == 0
   if r.identity ~= ARGV[6] then
-    return refuse('D')
+    return refuse(has_gone and 'G' or 'D')
   end
-  if r.place == 'k' and ARGV[7] == 'k' and call('EXISTS', base .. 'ab:' .. r.token) == 0 then
+  if has_gone and ARGV[7] ~= 'k' then
+    return refuse('G')
+  end
+  if has_gone then
     -- The server had dropped it; this repairs it.
     local old = base .. 'ab:' .. r.token
     if staged then
@@ -40,20 +45,25 @@ if head then
     if r.until_ > 0 then
       call('PEXPIRE', old, math.ceil((r.until_ - now) / 1000) + 1000)
     end
-    return { 'U', left }
+    return { 'U', left, r.token, r.place }
   end
-  return refuse('U')
+  return refuse('U', r.token, r.place)
+end
+if call('ZSCORE', D, token) then
+  -- The same request again; what it recorded has gone since.
+  return refuse('N')
 end
 if staged and call('EXISTS', stage) == 0 then
   return refuse('A')
 end
 local held, last = totals()
+local number
 local function is_full()
   held, last = totals()
+  number = call('HLEN', A) - call('HEXISTS', A, '')
   if held + bytes > tonumber(ARGV[10]) then
     return 'B'
   end
-  local number = call('HLEN', A) - call('HEXISTS', A, '')
   return number + 1 > most and 'C' or nil
 end
 if is_full() then
@@ -80,4 +90,9 @@ call('HSET', A, name, table.concat({
   '1', token, ARGV[5], exact(born), until_, ARGV[6], ARGV[7], ARGV[8],
 }, ' ') .. '\n' .. ARGV[9])
 set_totals(held + bytes, born)
+if not life then
+  call('PERSIST', A)
+elseif number == 0 or call('PTTL', A) > 0 then
+  keep(A, math.ceil(life / 500) + 1000)
+end
 return { 'N', left }

@@ -1,3 +1,9 @@
+-- 6 token of this request
+if call('ZSCORE', D, ARGV[6]) then
+  -- The same request again. What is here now was recorded since.
+  confirm()
+  return { 'K', left }
+end
 local heads = call('HGETALL', H)
 for i = 1, #heads, 2 do
   leave(heads[i], 'r', read(heads[i + 1]))
@@ -5,7 +11,11 @@ end
 local artifacts = call('HGETALL', base .. 'a')
 for i = 1, #artifacts, 2 do
   if artifacts[i] ~= '' then
-    local token, identity, place = string.match(artifacts[i + 1], '^%d+ (%x+) %d+ %d+ %d+ (%S+) (%a)')
+    local token, born, identity, place =
+      string.match(artifacts[i + 1], '^%d+ (%x+) %d+ (%d+) %d+ (%S+) (%a)')
+    if born + memory > now then
+      remember(token)
+    end
     if place == 'k' then
       call('UNLINK', base .. 'ab:' .. token)
     end
@@ -14,6 +24,7 @@ for i = 1, #artifacts, 2 do
 end
 local flights = call('EXISTS', F)
 call('DEL', H, U, X, M, T, Z, F, base .. 'w', base .. 'a', base .. 'at')
+remember(ARGV[6])
 if flights == 1 then
   wake()
 end

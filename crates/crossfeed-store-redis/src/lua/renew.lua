@@ -1,4 +1,5 @@
 -- 6 owner, 7 how long, 8.. calls, each with how to repeat it
+confirm()
 local lost = {}
 for i = 8, #ARGV, 2 do
   local flight = lease(ARGV[i])

@@ -1,5 +1,5 @@
--- 1 session, 2 project, 3 token, 4 bytes, 5 bytes and 6 results of a tenant, or nothing, 7.. projects of which nothing
--- can go
+-- 1 session, 2 project, 3 token, 4 bytes, 5 bytes and 6 results of a tenant, or nothing, 7 maximum age of a result,
+-- 8.. projects of which nothing can go
 local session, project, bytes = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local held = tonumber(call('HGET', N, 'b') or 0)
 local results = tonumber(call('HGET', N, 'n') or 0)
@@ -9,11 +9,12 @@ if not is_over and not (max_results and results + 1 > max_results) then
   if call('HSETNX', R, ARGV[3], session .. ' ' .. project .. ' ' .. ARGV[4] .. ' ' .. string.format('%.0f', now)) == 1 then
     count(project, bytes, 1)
     call('ZADD', base .. 'q:' .. project, 'NX', now, session)
+    keep(project, ARGV[7])
   end
   return { 'K', {} }
 end
 local spent = {}
-for i = 7, #ARGV do
+for i = 8, #ARGV do
   spent[ARGV[i]] = true
 end
 -- The project that holds the most, the result to be recorded included.
@@ -21,7 +22,7 @@ local most, weight
 if not spent[project] then
   most, weight = project, tonumber(call('ZSCORE', O, project) or 0) + bytes
 end
-local owners = call('ZREVRANGE', O, 0, #ARGV - 5, 'WITHSCORES')
+local owners = call('ZREVRANGE', O, 0, #ARGV - 6, 'WITHSCORES')
 for i = 1, #owners, 2 do
   local owner = owners[i]
   if owner ~= project and not spent[owner] then

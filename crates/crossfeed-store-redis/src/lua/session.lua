@@ -1,4 +1,5 @@
--- What scripts on results share. One key is given: what all keys of the session begin with.
+-- What scripts on results share. Two keys are given: what all keys of the session begin with, and one of them. The first
+-- never exists, so that a cluster answers TRYAGAIN while the slot of the session moves: neither node has all of it.
 --
 -- h  hash   call -> header: `FORMAT TOKEN BYTES BORN CLASS IDENTITY PLACE LENGTH\nJSON[\nARGUMENTS]`
 -- u  zset   call by its last use       x  zset  call by when it was recorded
@@ -7,6 +8,7 @@
 -- z  zset   call of a tombstone by when it was made
 -- f  hash   call -> lease: `FORMAT OWNER NONCE UNTIL REPEATABLE\nJSON[\nARGUMENTS]`
 -- w  hash   wait -> until              c  channel: a call may have ended
+-- d  zset   token by when its record went, for a minute: a request that arrives twice records nothing again
 -- b:CALL    the token of a result, and its data
 -- s:TOKEN   data that no record names yet
 --
@@ -34,6 +36,12 @@ end
 -- Data outlives its record a little, so that its end needs to be moved only this often.
 local step = time_to_live / 8
 
+-- A write that changes nothing and takes no memory. A primary that was replaced refuses it where `min-replicas-to-write` is
+-- set, instead of answering from the past. A server whose memory is full accepts all writes of a script after it.
+local function confirm()
+  call('HDEL', H, '')
+end
+
 -- Counts a use. A server whose memory is full refuses `ZADD` as the first write of a script, though this one takes no
 -- memory; then another write goes first.
 local function touch(id, born, place, used)
@@ -45,10 +53,13 @@ local function touch(id, born, place, used)
   end
   local tick = next_in(U)
   if type(redis.pcall('ZADD', U, tick, id)) == 'table' then
-    call('HDEL', H, '')
+    confirm()
     call('ZADD', U, tick, id)
   end
 end
+
+-- Longer than the longest life of a result and of its tombstone, in milliseconds.
+local keep = math.ceil(max_age / 400)
 
 -- Whether the time of a result is over that was last used and recorded then.
 local function is_over(used, born)

@@ -1,5 +1,5 @@
 -- 1 session, 2 project, 3 token of a reservation that ends, or nothing, 4 version or nothing, 5 bytes, 6 results, 7 time
--- of the least recent use, or nothing, 8 classes, 9 how long a reservation may last
+-- of the least recent use, or nothing, 8 classes, 9 how long a reservation may last, 10 maximum age of a result
 local session, project = ARGV[1], ARGV[2]
 local function release(token, value)
   local owner, bytes = string.match(value, '^%S+ (%S+) (%d+)')
@@ -49,4 +49,5 @@ else
     call('ZREM', Q, session)
   end
 end
+keep(project, ARGV[10])
 return { 'K', {} }

@@ -1,4 +1,5 @@
 -- What a session holds, for its tenant's account.
+confirm()
 mend()
 local time = call('TIME')
 local bytes, classes = 0, {}

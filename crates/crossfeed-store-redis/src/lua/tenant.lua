@@ -1,4 +1,4 @@
--- What scripts on a tenant's account share. One key is given: what all keys of the tenant begin with.
+-- What scripts on a tenant's account share. For the keys that are given see `session.lua`.
 --
 -- n         hash  `b` bytes and `n` results of all, reservations included
 -- o         zset  project by its bytes
@@ -30,5 +30,20 @@ local function count_classes(project, classes, sign)
     if call('HINCRBY', C, field, sign * bytes + 0) <= 0 then
       call('HDEL', C, field)
     end
+  end
+end
+
+-- Moves the ends of an account away: when nothing was recorded for longer than the maximum age of a result, there is none.
+local function keep(project, max_age)
+  local milliseconds = math.ceil(max_age / 400) + 60000
+  local keys = { O, C, S, R, base .. 'q:' .. project }
+  if call('PTTL', N) < milliseconds * 0.9 then
+    keys[#keys + 1] = N
+    for _, other in ipairs(call('ZRANGE', O, 0, -1)) do
+      keys[#keys + 1] = base .. 'q:' .. other
+    end
+  end
+  for _, key in ipairs(keys) do
+    call('PEXPIRE', key, milliseconds)
   end
 end

@@ -3,16 +3,18 @@ local id = ARGV[6]
 local head = call('HGET', H, id)
 if head then
   local token, born, place = string.match(head, '^%d+ (%x+) %d+ (%d+) %S+ %S+ (%a)')
-  local used = tonumber(call('ZSCORE', U, id) or born)
+  local score = call('ZSCORE', U, id)
+  local used = tonumber(score or born)
   born = tonumber(born)
   local is_same = token == ARGV[7]
   if not is_over(used, born) or (is_same and ARGV[8] == '1') then
-    if is_same then
+    if is_same or ARGV[9] == '0' or is_whole(id, token, place) then
       touch(id, born, place, used)
-      return { 'S', {} }
-    elseif ARGV[9] == '0' or is_whole(id, token, place) then
-      touch(id, born, place, used)
-      return { 'F', {}, head }
+      if not score then
+        -- The server had dropped this table. What else it held is put back by the next script that counts.
+        call('PEXPIRE', U, keep)
+      end
+      return is_same and { 'S', {} } or { 'F', {}, head }
     end
   end
 end

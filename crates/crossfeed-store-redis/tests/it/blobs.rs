@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// Blobs in memory, all of which are old.
 #[derive(Default)]
-pub(crate) struct Blobs(Mutex<BTreeMap<BlobName, Bytes>>);
+pub(crate) struct Blobs(pub(crate) Mutex<BTreeMap<BlobName, Bytes>>);
 
 #[async_trait]
 impl BlobStore for Blobs {
@@ -52,12 +52,12 @@ impl BlobStore for Blobs {
 }
 
 impl Blobs {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.lock().len()
     }
 }
 
-async fn open(server: &Server, blobs: &Arc<Blobs>, limits: MemoryLimits) -> RedisStore {
+pub(crate) async fn open(server: &Server, blobs: &Arc<Blobs>, limits: MemoryLimits) -> RedisStore {
     let options = RedisOptions::from_url(&server.url())
         .unwrap()
         .with_cache_bytes(0)
@@ -176,4 +176,44 @@ async fn a_sweep_removes_what_no_record_names_and_nothing_else() {
         got.as_ref().is_err_and(is_damaged),
         "a blob that is missing is not an absent result: {got:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_again_repairs_a_blob_that_is_missing_or_damaged() {
+    if !is_installed() {
+        return;
+    }
+    let (server, blobs) = (Server::start(&[]).await.unwrap(), Arc::<Blobs>::default());
+    let store = open(&server, &blobs, MemoryLimits::default()).await;
+    let large = "x".repeat(2000);
+    let artifact = || {
+        let id = ArtifactId::parse("a1").unwrap();
+        StoredArtifact::new(id, call("c1"), Document::new(large.clone()))
+    };
+    store
+        .put(&scope(), &call("c1"), text(large.clone()))
+        .await
+        .unwrap();
+    store.put_artifact(&scope(), artifact()).await.unwrap();
+    for is_missing in [true, false] {
+        if is_missing {
+            blobs.0.lock().clear();
+        } else {
+            let damage = |blob: &mut Bytes| *blob = Bytes::from("damaged");
+            blobs.0.lock().values_mut().for_each(damage);
+        }
+        let put = store.put(&scope(), &call("c1"), text(large.clone())).await;
+        assert_eq!(put.unwrap(), Recorded::Unchanged);
+        holds(&store, "c1", &large).await;
+        let put = store.put_artifact(&scope(), artifact()).await;
+        assert_eq!(put.unwrap(), Recorded::Unchanged);
+        let id = ArtifactId::parse("a1").unwrap();
+        let got = store.get_artifact(&scope(), &id, &call("c1")).await;
+        assert!(got.unwrap().found().is_some());
+        eventually("one blob of each is left", || async {
+            Ok(blobs.len() == 2)
+        })
+        .await
+        .unwrap();
+    }
 }

@@ -3,8 +3,8 @@
 use crossfeed_json::Document;
 use crossfeed_redis_servers::{Proxy, Server, Weather, is_installed};
 use crossfeed_store::{
-    Acquired, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore,
-    StoreError, StoredArtifact, StoredResult, Tombstone,
+    Acquired, CallWait, Expected, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultKind,
+    ResultStore, ScopeTag, StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -22,25 +22,25 @@ pub(crate) fn text(text: impl Into<String>) -> StoredResult {
     StoredResult::new(Document::new(text.into()), ResultKind::Text)
 }
 
-fn artifact(id: &str, data: &str) -> StoredArtifact {
+pub(crate) fn artifact(id: &str, data: &str) -> StoredArtifact {
     let id = ArtifactId::parse(id).unwrap();
     StoredArtifact::new(id, call("c1"), Document::new(data.to_owned()))
 }
 
-fn options(url: &str) -> RedisOptions {
+pub(crate) fn options(url: &str) -> RedisOptions {
     RedisOptions::from_url(url)
         .unwrap()
         .with_timeout(Duration::from_millis(500))
 }
 
 /// A store that keeps nothing in this process, so that every byte comes from the server.
-async fn open(url: &str) -> RedisStore {
+pub(crate) async fn open(url: &str) -> RedisStore {
     RedisStore::connect(options(url).with_cache_bytes(0))
         .await
         .unwrap()
 }
 
-fn is_away<T>(outcome: &Result<T, StoreError>) -> bool {
+pub(crate) fn is_away<T>(outcome: &Result<T, StoreError>) -> bool {
     matches!(outcome, Err(StoreError::Unavailable { retry: true, .. }))
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn holds(store: &RedisStore, id: &str, expected: &str) {
     }
 }
 
-async fn missing(store: &RedisStore, id: &str) -> Missing {
+pub(crate) async fn missing(store: &RedisStore, id: &str) -> Missing {
     match store.get(&scope(), &call(id)).await.unwrap() {
         Lookup::Found(_) => panic!("`{id}` is there"),
         Lookup::Missing(missing) => missing,
@@ -371,8 +371,35 @@ async fn nothing_stays_of_a_session_that_was_removed_and_all_else_has_an_end() {
         .put(&scope(), &call("c2"), text("x".repeat(100_000)))
         .await
         .unwrap();
+    let limits = MemoryLimits::default()
+        .with_session_results(1)
+        .with_artifact_time_to_live(Some(Duration::from_secs(60)));
+    let options = options(&server.url()).with_limits(limits);
+    let bounded = options.with_tenant_bytes(Some(1_000_000));
+    let bounded = RedisStore::connect(bounded).await.unwrap();
+    let owner = LeaseOwner::new(1);
+    let leases = bounded.leases().unwrap();
+    let about = Tombstone::default();
+    for id in ["c3", "c4"] {
+        bounded.put(&scope(), &call(id), text("1")).await.unwrap();
+        leases
+            .acquire(owner, &scope(), &call("running"), &about)
+            .await
+            .unwrap();
+        let artifact = artifact(id, "1");
+        bounded.put_artifact(&scope(), artifact).await.unwrap();
+    }
+    let wait = CallWait {
+        of: call("c9"),
+        on: call("running"),
+    };
+    leases.flights(&scope(), &[], &[wait]).await.unwrap();
+    let state = bounded.state().unwrap();
+    let time = Duration::from_secs(60);
+    let written = state.write("key", "1".into(), Expected::Any, time).await;
+    assert!(written.unwrap().is_some());
     let all = keys(&server, "*").await;
-    assert_eq!(all.len(), 6, "{all:?}");
+    assert_eq!(all.len(), 19, "{all:?}");
     for key in &all {
         let time = server.ask(&["PTTL", key]).await.unwrap();
         assert!(
@@ -380,13 +407,20 @@ async fn nothing_stays_of_a_session_that_was_removed_and_all_else_has_an_end() {
             "`{key}` would stay for ever"
         );
     }
+    state.remove("key").await.unwrap();
     store
         .put_artifact(&scope(), artifact("a1", "1"))
         .await
         .unwrap();
     store.remove_session(&scope()).await.unwrap();
-    let all = keys(&server, "*").await;
-    assert!(all.is_empty(), "{all:?}");
+    for key in keys(&server, "*").await {
+        let is_account = !key.contains(&ScopeTag::of_session(&scope()).to_string());
+        // That a request was done is known for a minute.
+        assert!(is_account || key.ends_with(":d"), "{key}");
+        let time = server.ask(&["PTTL", &key]).await.unwrap();
+        let time = time.text().parse::<u64>();
+        assert!(time.is_ok_and(|time| is_account || time <= 60_000), "{key}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

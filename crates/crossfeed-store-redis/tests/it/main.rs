@@ -8,12 +8,16 @@
     reason = "a test fails by panicking"
 )]
 
+mod accounts;
 mod blobs;
 mod conformance;
 mod failover;
 mod faults;
+mod losses;
 mod model;
+mod partitions;
 mod probe;
+mod resent;
 mod tenants;
 mod tls;
 mod waits;
