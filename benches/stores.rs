@@ -14,7 +14,7 @@ use crossfeed_wire::{CallId, Scope};
 use redis::{AsyncCommands as _, aio::MultiplexedConnection};
 use std::{
     cell::Cell,
-    path::PathBuf,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -188,7 +188,7 @@ fn reading<'a>(runtime: &'a Runtime, plain: &MultiplexedConnection, data: &Bytes
     })
 }
 
-fn in_sqlite(run: &Run, runtime: &Runtime, folder: &PathBuf) {
+fn in_sqlite(run: &Run, runtime: &Runtime, folder: &Path) {
     let rows = ["put", "put, flushed", "get, at hand"];
     let Some(table) = run.table("One result in SQLite", "time", &rows) else {
         return;
@@ -214,7 +214,7 @@ fn in_sqlite(run: &Run, runtime: &Runtime, folder: &PathBuf) {
 }
 
 /// A part of a result of 10 MB: from memory, from what is at hand of another place, and from there.
-fn selecting(run: &Run, runtime: &Runtime, server: &Server, folder: &PathBuf) {
+fn selecting(run: &Run, runtime: &Runtime, server: &Server, folder: &Path) {
     let rows = [
         "memory",
         "Redis, at hand",

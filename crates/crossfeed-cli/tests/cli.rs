@@ -18,6 +18,12 @@ mod exports;
 mod gateway;
 #[path = "cli/import.rs"]
 mod import;
+#[cfg(unix)]
+#[path = "cli/lasting.rs"]
+mod lasting;
+#[cfg(all(unix, feature = "redis"))]
+#[path = "cli/lasting_redis.rs"]
+mod lasting_redis;
 #[path = "cli/manners.rs"]
 mod manners;
 #[path = "cli/outputs.rs"]

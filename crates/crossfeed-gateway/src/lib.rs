@@ -14,6 +14,7 @@
 
 pub mod bridge;
 pub mod budget;
+pub mod claim;
 pub mod config;
 pub mod downstream;
 pub mod hub;
@@ -34,6 +35,7 @@ mod lookalike;
 mod members;
 mod pattern;
 mod private_file;
+mod records;
 mod sync;
 #[cfg(unix)]
 mod wide;

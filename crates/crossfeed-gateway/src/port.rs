@@ -8,9 +8,11 @@ use crate::{
     metrics::Metrics,
     principal::Principal,
     quota::Quotas,
+    records::session::{Revisions, SessionRecord, first_number},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use crossfeed_store::StoreError;
 use std::sync::Arc;
 
 /// The client has disconnected: messages for it are discarded.
@@ -63,7 +65,23 @@ pub struct ServerHealth {
     pub error: Option<String>,
 }
 
+/// What is kept of a session that another process had begun.
+pub struct KeptSession {
+    pub(crate) session: String,
+    pub(crate) generation: u64,
+    pub(crate) revisions: Revisions,
+    pub(crate) record: SessionRecord,
+}
+
+impl KeptSession {
+    /// The first of the numbers that are counted in this process: no process before has used it or a later one.
+    pub fn first_number(&self) -> u64 {
+        first_number(self.generation)
+    }
+}
+
 /// What transports connect clients to: the [`Gateway`](crate::hub::Gateway), or a fake in tests.
+#[async_trait]
 pub trait Hub: Send + Sync {
     /// Connects a client that stays: over standard input and output, or in a session over HTTP. `outlet` takes the
     /// messages that belong to no request.
@@ -72,6 +90,29 @@ pub trait Hub: Send + Sync {
         principal: Principal,
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient>;
+
+    /// What is kept of the session of this id, if it is the principal's; none where nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// It is unknown whether there is one: the store does not answer.
+    async fn recall(
+        &self,
+        _session: &str,
+        _principal: &Principal,
+    ) -> Result<Option<KeptSession>, StoreError> {
+        Ok(None)
+    }
+
+    /// Connects the client of a session that goes on.
+    fn resume(
+        self: Arc<Self>,
+        _kept: KeptSession,
+        principal: Principal,
+        outlet: Arc<dyn MessageSink>,
+    ) -> Arc<dyn HubClient> {
+        self.connect(principal, outlet)
+    }
 
     /// The client behind requests without a session, one for each principal.
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient>;
@@ -129,6 +170,16 @@ pub trait HubClient: Send + Sync {
 
     /// Cancels the requests whose answers go to `reply`: their client went away.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn MessageSink>);
+
+    /// Has the session kept under this id once it has begun, so that another process can go on with it, where there is a
+    /// place for that.
+    fn keep_as(&self, _session: &str) {}
+
+    /// Keeps the session for longer, since it is used.
+    async fn renew(&self) {}
+
+    /// The process ends, and not the session: what another process can go on with stays when the client is closed.
+    fn leave(&self) {}
 
     /// Announces that the client is about to be closed: others may wait for what its connections to servers take.
     fn ends(&self) {}

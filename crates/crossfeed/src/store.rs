@@ -1,5 +1,6 @@
-//! Where results and artifacts are kept: the contract that every store fulfils, the store in memory, and
-//! `SqliteStore` (feature `sqlite`), which keeps artifacts across restarts.
+//! Where results and artifacts are kept: the contract that every store fulfils, the store in memory, and those that
+//! outlive the process: `SqliteStore` (feature `sqlite`) in a directory, `RedisStore` (feature `redis`) for many
+//! processes, and `ObjectBlobs` (feature `object`), where `RedisStore` puts large data.
 //!
 //! ```
 //! use crossfeed::{Engine, EngineOptions, store::{MemoryLimits, MemoryStore}};
@@ -18,6 +19,19 @@ pub use crossfeed_store::{
     ManualClock, MemoryLimits, MemoryStore, Missing, Recorded, ResultKind, ResultStore, ScopeTag,
     StateRecord, StateStore, StoreError, StoredResult, SystemClock, Tombstone, Usage,
 };
+#[cfg(feature = "object")]
+#[cfg_attr(docsrs, doc(cfg(feature = "object")))]
+pub use crossfeed_store_object::{
+    KeyIdError, KeyRing, ObjectBlobs, ObjectOptions, OpenError, ProbeReport, TenantKey, TenantKeys,
+};
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub use crossfeed_store_redis::{
+    Durability as RedisDurability, LATENCY_BOUNDS, OperationMetrics, Password, RedisMetrics,
+    RedisMode, RedisOptions, RedisPersistence, RedisReport, RedisStore, RedisUrlError,
+};
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
-pub use crossfeed_store_sqlite::{CalendarClock, SqliteOptions, SqliteStore};
+pub use crossfeed_store_sqlite::{
+    CalendarClock, Durability as SqliteDurability, Probe as SqliteProbe, SqliteOptions, SqliteStore,
+};

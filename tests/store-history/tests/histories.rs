@@ -3,8 +3,11 @@
 use std::process::Command;
 
 /// Runs the checker, and fails if it found anything.
-#[expect(clippy::disallowed_methods, reason = "the checker is a program")]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test that runs a program"
+)]
 fn check(arguments: &[&str]) {
     let run = Command::new(env!("CARGO_BIN_EXE_crossfeed-store-history"))
         .args(arguments)

@@ -25,6 +25,8 @@ Examples:
   crossfeed gateway --config gateway.toml --check --tool read_file
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --print-client-config
+  crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --state /var/lib/crossfeed
+  crossfeed gateway --state ~/.local/state/crossfeed/chat --session work -- uvx mcp-server-git
 
 A configuration, as TOML or JSON:
   listen = \"127.0.0.1:8807\"        # absent: standard input and output
@@ -63,6 +65,18 @@ pub(crate) struct Gateway {
     /// The holder whose token the entry has, if several holders have one
     #[arg(long, value_name = "NAME", requires = "print_client_config", conflicts_with_all = ["check", "login"])]
     pub(crate) holder: Option<String>,
+    /// Keep sessions, results and artifacts in this directory, so that they outlive the process
+    ///
+    /// The directory is made if it is not there. Clients over HTTP go on with their sessions after a restart; the
+    /// client on standard input does with --session. The same as `store = { url = "sqlite:DIR" }` in the configuration.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Go on with the session of this name, whose results are in the store; one process at a time
+    ///
+    /// For the client on standard input and output, with --state or a `store` in the configuration. Without a name
+    /// each process has a session of its own, which ends with it.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["listen", "check", "login"], value_parser = session)]
+    pub(crate) session: Option<String>,
     /// How tools are rewritten unless the configuration decides it: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,
@@ -116,6 +130,9 @@ pub(crate) struct Gateway {
     pub(crate) command: Vec<OsString>,
 }
 
+/// The longest name of a session.
+const MAX_SESSION_CHARS: usize = 100;
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -123,6 +140,17 @@ pub(crate) enum LogFormat {
     Text,
     /// An object a line
     Json,
+}
+
+fn session(text: &str) -> Result<String, String> {
+    let is_name = (1..=MAX_SESSION_CHARS).contains(&text.chars().count());
+    if is_name && !text.contains(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "write a name of 1 to {MAX_SESSION_CHARS} characters"
+        ))
+    }
 }
 
 fn digest(text: &str) -> Result<String, String> {

@@ -1,18 +1,19 @@
 //! Reads arguments, files and the environment into a configuration, and builds the gateway.
 
+use super::store::{self, UnusableStore};
 use crate::{
     cli, input,
     report::{CommandError, Result, bail},
 };
 use crossfeed::{
-    Engine, EngineOptions, ErrorCode,
-    render::ContextOptions,
-    store::{MemoryLimits, MemoryStore},
+    Engine, EngineOptions, ErrorCode, render::ContextOptions, store::ResultStore,
     telemetry::Telemetry,
 };
 use crossfeed_gateway::{
+    claim::{ClaimError, SessionClaim},
     config::{
-        Format, GatewayConfig, Limits, Machine, OAuthConfig, ServerConfig, Sources, TransportConfig,
+        Format, GatewayConfig, Limits, Machine, OAuthConfig, ServerConfig, Sources, StoreConfig,
+        StoreLocation, TransportConfig,
     },
     hub::Gateway,
     import,
@@ -72,6 +73,7 @@ pub(super) fn config(
             "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP"
         );
     }
+    config = with_state(config, args)?;
     if let Some(view) = args.view {
         config = config.with_view(view);
     }
@@ -88,6 +90,28 @@ pub(super) fn config(
         keep_tokens(server, tokens.as_deref());
     }
     Ok(config)
+}
+
+/// Applies `--state` and `--session`.
+fn with_state(mut config: GatewayConfig, args: &cli::Gateway) -> Result<GatewayConfig> {
+    if let Some(directory) = &args.state {
+        if config.store.location.lasts() {
+            bail!("the configuration has a store: leave `--state` out, or the `store` there");
+        }
+        config.store = StoreConfig::new(StoreLocation::Sqlite(directory.clone()));
+    }
+    let Some(session) = &args.session else {
+        return Ok(config);
+    };
+    if config.listen.is_some() {
+        bail!(
+            "--session names the session of the client on standard input: clients over HTTP have sessions of their own"
+        );
+    }
+    if !config.store.location.lasts() {
+        bail!("--session needs a store that outlives the process: add `--state DIR`");
+    }
+    Ok(config.with_session(session))
 }
 
 /// Applies `--anonymous`.
@@ -275,14 +299,12 @@ fn keep_tokens(server: &mut ServerConfig, directory: Option<&Path>) {
 }
 
 /// The engine of a gateway.
-pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry>>) -> Engine {
+pub(super) fn engine(
+    config: &GatewayConfig,
+    telemetry: Option<Arc<dyn Telemetry>>,
+    store: Arc<dyn ResultStore>,
+) -> Engine {
     let limits = &config.limits;
-    let store = MemoryLimits::default()
-        .with_session_bytes(limits.session_bytes)
-        .with_total_bytes(limits.total_bytes)
-        .with_session_results(limits.session_results)
-        .with_time_to_live(limits.result_idle)
-        .with_max_age(limits.result_age);
     // The transport refuses requests beyond the limit, not the engine.
     let mut options = EngineOptions::default()
         .with_max_in_flight(limits.requests_per_client)
@@ -300,7 +322,7 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
     if let Some(telemetry) = telemetry {
         options = options.with_telemetry(telemetry);
     }
-    Engine::new(options, Arc::new(MemoryStore::new(store)))
+    Engine::new(options, store)
 }
 
 /// The connectors of the servers, in the order of the configuration.
@@ -320,15 +342,32 @@ fn unreachable(server: &str, error: &UpstreamError) -> CommandError {
     CommandError::answer(error.code(), format!("server `{server}`: {error}"))
 }
 
-/// Builds the gateway, within a runtime.
-pub(super) fn gateway(
+/// Builds the gateway, within a runtime, and claims the local client's session if it has a name.
+pub(super) async fn gateway(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
     metrics: &Metrics,
-) -> Result<Arc<Gateway>> {
+) -> Result<(Arc<Gateway>, Option<SessionClaim>)> {
     let connectors = connectors(&config, environment, metrics)?;
-    let engine = engine(&config, telemetry);
+    let store = store::open(&config).await?;
+    let engine = engine(&config, telemetry, Arc::clone(&store));
     let tools = Tools::new(engine, Arc::new(config.clone()));
-    Ok(Gateway::new(config, connectors, tools, metrics))
+    let tools = tools.with_records(store).await;
+    let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
+    let claim = match &config.session {
+        Some(session) => SessionClaim::take(&tools, session)
+            .await
+            .map_err(unclaimed)?,
+        None => None,
+    };
+    Ok((Gateway::new(config, connectors, tools, metrics), claim))
+}
+
+/// The session is not this process's.
+pub(super) fn unclaimed(error: ClaimError) -> CommandError {
+    CommandError::usage(match &error {
+        ClaimError::Store { source, .. } => format!("{error}: {source}"),
+        _ => format!("{error}: end that one first, or give this one another `--session NAME`"),
+    })
 }

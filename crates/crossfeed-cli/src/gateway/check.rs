@@ -8,12 +8,12 @@ use super::{
     probe::{ProbeError, ProbedServer, probe},
     protocol_paths::of_protocol,
     server_stderr::ServerStderr,
-    views,
+    store, views,
     waiting::{self, Pace},
 };
 use crate::report::{self, CommandError, Result, count};
 use bytes::Bytes;
-use crossfeed::{TokenCounter, json::Document};
+use crossfeed::{TokenCounter, error::printable, json::Document};
 use crossfeed_gateway::{
     Revision,
     config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
@@ -105,7 +105,8 @@ pub(super) async fn run(
         })
         .collect();
 
-    let tools = Tools::new(assemble::engine(&config, None), Arc::new(config.clone()));
+    let engine = assemble::engine(&config, None, store::in_memory(&config));
+    let tools = Tools::new(engine, Arc::new(config.clone()));
     let session = Some("check".to_owned());
     let tools = tools.for_caller(Caller::new(
         Principal::Local,
@@ -163,6 +164,7 @@ pub(super) async fn run(
         return wanted::write(&checked, &own, wanted, out);
     }
     let token_error = access::token_error(&config, environment);
+    let found = store::probe(&config).await;
     if json {
         if let Some(missing) = wanted::missing(&checked, &own, wanted) {
             return Err(missing);
@@ -170,6 +172,11 @@ pub(super) async fn run(
         let mut report = as_json(&checked, &own, wanted, &config);
         if let Some(error) = &token_error {
             report["token_error"] = json!(error);
+        }
+        match &found {
+            Ok(found) if found.is_empty() => {}
+            Ok(found) => report["store"] = json!(found),
+            Err(error) => report["store_error"] = json!(error.as_str()),
         }
         writeln!(out, "{report}")?;
     } else {
@@ -191,10 +198,20 @@ pub(super) async fn run(
         if let Some(error) = &token_error {
             writeln!(out, "error: {}", error.escape_debug())?;
         }
+        match &found {
+            Ok(found) => {
+                for line in found {
+                    writeln!(out, "store: {}", printable(line))?;
+                }
+            }
+            Err(error) => {
+                writeln!(out, "error: store: {}", printable(error.as_str()))?;
+            }
+        }
         writeln!(out, "limits: {}", limits_as_text(&config))?;
     }
     out.flush()?;
-    if token_error.is_none() && checked.iter().all(Checked::is_sound) {
+    if token_error.is_none() && found.is_ok() && checked.iter().all(Checked::is_sound) {
         Ok(())
     } else {
         Err(CommandError::Written(report::ERROR))

@@ -13,6 +13,7 @@ mod protocol_paths;
 mod serve;
 mod server_stderr;
 mod signals;
+mod store;
 mod views;
 mod waiting;
 

@@ -4,6 +4,7 @@ use super::{assemble, signals::Signals};
 use crate::report::{CommandError, Result};
 use crossfeed::telemetry::Telemetry;
 use crossfeed_gateway::{
+    claim::{ClaimError, SessionClaim},
     config::{GatewayConfig, ListenConfig},
     downstream::{http::Http, stdio},
     hub::Gateway,
@@ -39,9 +40,13 @@ pub(super) fn run(
     let done = runtime.block_on(async {
         let signals = Signals::watch().map_err(unstarted)?;
         metrics.count_panics();
-        let gateway = assemble::gateway(config, environment, telemetry, &metrics)?;
+        let assembled = assemble::gateway(config, environment, telemetry, &metrics);
+        let (gateway, claim) = tokio::select! {
+            assembled = assembled => assembled?,
+            () = signals.clone().first() => return Ok(()),
+        };
         tokio::select! {
-            served = serve(&gateway, metrics, token_file, signals.clone()) => served,
+            served = serve(&gateway, metrics, token_file, claim, signals.clone()) => served,
             () = signals.second() => {
                 tracing::warn!("second signal: cancelling what still runs");
                 Ok(())
@@ -91,6 +96,7 @@ async fn serve(
     gateway: &Arc<Gateway>,
     metrics: Metrics,
     token_file: Option<PathBuf>,
+    mut claim: Option<SessionClaim>,
     signals: Signals,
 ) -> Result {
     let config = gateway.config();
@@ -105,15 +111,23 @@ async fn serve(
             }
             log_limits(gateway);
             let (input, output) = stdio::standard().map_err(unstarted)?;
-            stdio::serve(
-                Arc::clone(gateway) as Arc<_>,
-                input,
-                output,
-                &config.limits,
-                signals.first(),
-            )
-            .await
-            .map_err(|error| CommandError::usage(format!("cannot read standard input: {error}")))
+            // Another process that goes on with the session ends this one.
+            let mut lost = None;
+            let stop = async {
+                tokio::select! {
+                    () = signals.first() => {}
+                    why = held(claim.as_mut()) => lost = Some(why),
+                }
+            };
+            let hub = Arc::clone(gateway) as Arc<_>;
+            let served = stdio::serve(hub, input, output, &config.limits, stop).await;
+            let served = served.map_err(|error| {
+                CommandError::usage(format!("cannot read standard input: {error}"))
+            });
+            match lost {
+                Some(why) => Err(assemble::unclaimed(why)),
+                None => served,
+            }
         }
         Some(listen) => {
             let is_picked = listen.address.port() == 0;
@@ -145,8 +159,19 @@ async fn serve(
         }
     };
     gateway.shut_down().await;
+    if let Some(claim) = claim {
+        claim.release().await;
+    }
     tracing::info!("ended");
     done
+}
+
+/// Waits until another process has the claim.
+async fn held(claim: Option<&mut SessionClaim>) -> ClaimError {
+    match claim {
+        Some(claim) => claim.hold().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Logs the limits for clients and servers.

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// The commands in blocks of `sh`, whose output no page shows; the file that runs each, and how.
-const RUN_ELSEWHERE: [(&str, &str, &str); 7] = [
+const RUN_ELSEWHERE: [(&str, &str, &str); 9] = [
     (
         "cargo run -p crossfeed-cli -- demo",
         ".ci/run",
@@ -41,6 +41,16 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 7] = [
         "cargo run -p crossfeed --features otel --example export -- --print",
         ".ci/run",
         "debug/examples/export\" --print",
+    ),
+    (
+        "crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --state /var/lib/crossfeed",
+        "crates/crossfeed-cli/tests/cli/lasting.rs",
+        "fn a_session_over_http_goes_on_after_a_kill",
+    ),
+    (
+        "crossfeed gateway --state ~/.local/state/crossfeed --session work -- uvx mcp-server-git",
+        "crates/crossfeed-cli/tests/cli/lasting.rs",
+        "fn the_local_client_goes_on_under_the_name_of_its_session",
     ),
     (
         "claude mcp add files -- crossfeed gateway -- npx -y @modelcontextprotocol/server-filesystem \"$PWD\"",

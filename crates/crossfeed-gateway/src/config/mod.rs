@@ -8,6 +8,7 @@ mod jsonc;
 mod machine;
 pub(crate) mod node;
 mod read;
+mod store;
 mod view;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use error::{ConfigError, Problem};
 pub use machine::Machine;
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
+pub use store::{Durability, StoreConfig, StoreLocation};
 pub use view::{ChosenView, ClientConfig, ClientName, ViewChoice, ViewReason};
 
 use crate::pattern::{covers, may_fit, overlaps};
@@ -72,6 +74,12 @@ pub struct GatewayConfig {
     pub eras: Eras,
     /// Whether results come without notices of what was repaired or ignored in their calls.
     pub mutes_notices: bool,
+    /// Where results and the gateway's own records are kept.
+    #[setters(generate)]
+    pub store: StoreConfig,
+    /// The name under which the local client's session goes on in later processes, where the store outlives them.
+    #[setters(generate, into, strip_option)]
+    pub session: Option<String>,
     /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
     pub templates: bool,
 }

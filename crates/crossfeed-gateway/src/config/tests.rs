@@ -1,5 +1,7 @@
 //! Configurations that are read, and those that are refused.
 
+mod store;
+
 use super::{
     Eras, Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, UnlistedPolicy,
     ViewChoice, jsonc,

@@ -14,6 +14,7 @@ use crate::{
     members,
     message::Message,
     protocol::{LIST_CHANGES, meta, method},
+    records::session::SessionRecord,
     tools::{
         Caller, ClientTools,
         list::names::{Bindings, Naming},
@@ -58,6 +59,11 @@ pub(super) struct ConnectionSet {
 /// The most bytes of a name, an id or a token that is remembered.
 pub(super) const MAX_KEY_BYTES: usize = 4096;
 
+/// The client's notification that it is initialized, if it came.
+fn initialized(kept: &SessionRecord) -> Option<Message> {
+    Message::parse(kept.initialized.clone()?).ok()
+}
+
 /// The names of prompts.
 #[derive(Default)]
 struct Prompts {
@@ -82,13 +88,14 @@ pub(super) enum LateList {
 }
 
 impl ConnectionSet {
-    /// Opens connections to all servers of a client, with this handshake.
+    /// Opens connections to all servers of a client, with this handshake: its method and parameters. `kept` is what a
+    /// session that goes on had before.
     pub(super) fn new(
         client: &Arc<Client>,
         revision: Revision,
-        method: &'static str,
-        params: &Bytes,
+        (method, params): (&'static str, &Bytes),
         name: Option<ClientName>,
+        kept: Option<&SessionRecord>,
     ) -> Arc<Self> {
         let gateway = &client.gateway;
         let is_stateless = revision.is_stateless();
@@ -98,9 +105,14 @@ impl ConnectionSet {
                 let handshake = Handshake {
                     method,
                     params: params.clone(),
-                    initialized: Mutex::default(),
+                    initialized: Mutex::new(kept.and_then(initialized)),
+                    is_again: kept.is_some(),
                 };
-                ServerConnection::new(server, client, handshake, is_stateless)
+                let link = ServerConnection::new(server, client, handshake, is_stateless);
+                if let Some(before) = kept.and_then(|kept| kept.servers.get(&*link.name)) {
+                    link.restore(before);
+                }
+                link
             })
             .collect();
         for link in &links {
@@ -120,7 +132,12 @@ impl ConnectionSet {
             learning: Turns::default(),
             reported: Mutex::default(),
             subscriptions: Mutex::default(),
-            announced: OnceLock::new(),
+            announced: kept.map_or_else(OnceLock::new, |kept| {
+                let announced = &kept.announced;
+                LIST_CHANGES
+                    .map(|(capability, ..)| announced.iter().any(|own| own == capability))
+                    .into()
+            }),
             tool_changes: AtomicU64::new(0),
             late: Mutex::default(),
             listing: Turns::default(),
@@ -144,7 +161,7 @@ impl ConnectionSet {
             }})
             .to_string(),
         );
-        Self::new(client, revision, method::DISCOVER, &own, name)
+        Self::new(client, revision, (method::DISCOVER, &own), name, None)
     }
 
     /// Whether the log did not say this before.
@@ -237,11 +254,16 @@ impl ConnectionSet {
         let _ = self.announced.set(LIST_CHANGES.map(will_hear));
     }
 
+    /// The capabilities about whose lists a client with a session was promised to hear.
+    pub(super) fn all_announced(&self) -> impl Iterator<Item = &'static str> {
+        let announced = self.announced.get().copied().unwrap_or_default();
+        let lists = LIST_CHANGES.iter().zip(announced);
+        lists.filter_map(|((capability, ..), will_hear)| will_hear.then_some(*capability))
+    }
+
     /// Whether a client with a session was promised to hear when a list changes.
     pub(super) fn announced(&self, capability: &str) -> bool {
-        let announced = self.announced.get().copied().unwrap_or_default();
-        let mut lists = LIST_CHANGES.iter().zip(announced);
-        lists.any(|((own, ..), will_hear)| *own == capability && will_hear)
+        self.all_announced().any(|own| own == capability)
     }
 
     /// Whether the list of a capability that the client knows has something of a server.
@@ -290,10 +312,14 @@ impl ConnectionSet {
         given_up.into_iter().flatten().collect()
     }
 
-    /// Closes all connections in an orderly way.
-    pub(super) async fn close(&self) {
+    /// Closes all connections in an orderly way. What was recorded stays if the session `goes_on` elsewhere.
+    pub(super) async fn close(&self, goes_on: bool) {
         let given_up = self.give_up().await;
         join_all(given_up.iter().map(|upstream| upstream.close())).await;
-        self.tools.close().await;
+        if goes_on {
+            self.tools.leave();
+        } else {
+            self.tools.close().await;
+        }
     }
 }

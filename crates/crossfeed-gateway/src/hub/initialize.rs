@@ -1,6 +1,6 @@
 //! How a session begins: every server learns who the client is, and the client what the servers offer together.
 
-use super::{Client, connection::Failure, connection_set::ConnectionSet};
+use super::{Client, connection::Failure, connection_set::ConnectionSet, kept::not_kept};
 use crate::{
     Revision,
     config::ClientName,
@@ -37,19 +37,27 @@ impl Client {
                 let revision = json!(revision.as_str()).to_string().into();
                 members::with_members(&params, &[("protocolVersion", revision)])
             };
-            let side = ConnectionSet::new(&client, revision, method::INITIALIZE, &params, name);
+            let handshake = (method::INITIALIZE, &params);
+            let side = ConnectionSet::new(&client, revision, handshake, name, None);
             client.begins(&side);
-            match answer(&side).await {
-                Ok(result) => {
-                    let agreed = members::get_text(&result, &["protocolVersion"]);
-                    let agreed = agreed.as_deref().and_then(Revision::parse);
-                    side.announce(&result);
+            let begun = async {
+                let result = answer(&side).await?;
+                let agreed = members::get_text(&result, &["protocolVersion"]);
+                let agreed = agreed.as_deref().and_then(Revision::parse);
+                let agreed = agreed.unwrap_or(revision);
+                side.announce(&result);
+                let saved = client.save_as(&side, agreed).await;
+                saved.map_err(|error| not_kept(&error))?;
+                Ok((result, agreed))
+            };
+            match begun.await {
+                Ok((result, agreed)) => {
                     client.respond(serial, &result).await;
-                    client.begun(side, agreed.unwrap_or(revision)).await;
+                    client.begun(side, agreed).await;
                 }
                 Err(failure) => {
                     client.fail(serial, failure).await;
-                    side.close().await;
+                    side.close(false).await;
                     client.not_begun().await;
                 }
             }
@@ -58,7 +66,7 @@ impl Client {
 }
 
 /// The name of the client.
-fn client_of(params: &Bytes) -> Option<ClientName> {
+pub(super) fn client_of(params: &Bytes) -> Option<ClientName> {
     let document = Document::new(params.clone());
     client_name(document.root().ok()?.get("clientInfo")?)
 }

@@ -15,6 +15,7 @@ mod connection_set;
 mod fault;
 mod handshake;
 mod initialize;
+mod kept;
 mod merge_lists;
 mod outbox;
 mod owners;
@@ -183,6 +184,16 @@ impl Gateway {
         stay.chain(clients.shared.values().cloned()).collect()
     }
 
+    /// Remembers a client that stays.
+    fn add(&self, client: &Arc<Client>) {
+        let mut clients = self.clients.lock();
+        if clients.is_closed {
+            client.refuse_all();
+        }
+        let key = client.key.clone();
+        clients.all.insert(key, Arc::downgrade(client));
+    }
+
     fn forget(&self, key: &str) {
         self.clients.lock().all.remove(key);
     }
@@ -200,9 +211,10 @@ impl Gateway {
             }
         };
         let _ = tokio::time::timeout(self.config.limits.shutdown, finished).await;
-        let closing = all
-            .iter()
-            .map(|client| tokio::time::timeout(CLOSE_TIMEOUT, client.close()));
+        let closing = all.iter().map(|client| {
+            client.leave();
+            tokio::time::timeout(CLOSE_TIMEOUT, client.close())
+        });
         futures_util::future::join_all(closing).await;
         self.clients.lock().shared.clear();
     }

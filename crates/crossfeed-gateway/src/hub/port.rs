@@ -5,16 +5,18 @@ use crate::{
     budget::Budget,
     message::Message,
     metrics::Metrics,
-    port::{Disconnected, Hub, HubClient, MessageSink, ServerHealth},
+    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, ServerHealth},
     principal::Principal,
     quota::Quotas,
 };
+use crossfeed_store::StoreError;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// How long a session that never called a tool keeps its processes without use.
 const UNCALLED_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
+#[async_trait::async_trait]
 impl Hub for Gateway {
     fn connect(
         self: Arc<Self>,
@@ -22,12 +24,26 @@ impl Hub for Gateway {
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient> {
         let client = Client::new(&self, principal, outlet, false);
-        let mut clients = self.clients.lock();
-        if clients.is_closed {
-            client.refuse_all();
-        }
-        let key = client.key.clone();
-        clients.all.insert(key, Arc::downgrade(&client));
+        self.add(&client);
+        client
+    }
+
+    async fn recall(
+        &self,
+        session: &str,
+        principal: &Principal,
+    ) -> Result<Option<KeptSession>, StoreError> {
+        self.recall_session(session, principal).await
+    }
+
+    fn resume(
+        self: Arc<Self>,
+        kept: KeptSession,
+        principal: Principal,
+        outlet: Arc<dyn MessageSink>,
+    ) -> Arc<dyn HubClient> {
+        let client = self.resumed(kept, principal, outlet);
+        self.add(&client);
         client
     }
 

@@ -44,6 +44,8 @@ pub(super) struct Handshake {
     pub(super) params: Bytes,
     /// The client's notification that it is initialized, once it came.
     pub(super) initialized: Mutex<Option<Message>>,
+    /// Whether servers were told before, by another process.
+    pub(super) is_again: bool,
 }
 
 /// Keeps the connection until the client is gone.
@@ -77,6 +79,8 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
                                 Some(_) => link.forget_known(),
                                 None => link.metrics.restarts.add(1),
                             }
+                        }
+                        if !is_first || link.handshake.is_again {
                             poll_then_spawn(Box::pin(replay(Arc::clone(&link)))).await;
                         }
                         announce(&link).await;

@@ -264,7 +264,12 @@ async fn begun(
         return Err(refusal::flow_body(&FlowError::NotChained { to }));
     }
     for _ in 0..MAX_ID_TRIES {
-        let Some(call_id) = shared.place.ids.next() else {
+        let next = shared.place.ids.next().await;
+        let next = next.map_err(|error| {
+            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot give an id to a call");
+            refusal::body(error.code(), error.to_string(), error.advice())
+        })?;
+        let Some(call_id) = next else {
             break;
         };
         let mut begun = match shared.session().begin(&call_id).await {

@@ -508,11 +508,12 @@ impl ClientTools {
             may_list: session.is_some() || is_named,
             tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
         };
-        let ids = match session {
-            Some(_) => CallIds::counted_from(0),
-            None => CallIds::signed(tools.key.clone(), principal),
-        };
         let scope = ids::scope(principal, session.as_deref());
+        let ids = match (session, &tools.records) {
+            (Some(_), Some(records)) => CallIds::reserved(records, &scope),
+            (Some(_), None) => CallIds::counted_from(0),
+            (None, _) => CallIds::signed(tools.key.clone(), principal),
+        };
         let is_shared = !audience.may_list;
         let calls = tools.config.limits.requests_per_client;
         let room = TaskLimits::new(calls, is_shared);
@@ -731,13 +732,18 @@ impl ClientTools {
 
     /// The client is gone, and with it everything that it recorded outside of conversations.
     pub async fn close(&self) {
-        self.shared.tasks.lock().clear();
-        self.shared.rounds.lock().clear();
-        *self.shared.listing.lock() = ListingState::default();
+        self.leave();
         // Others without sessions go on.
         if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;
         }
         self.shared.place.close().await;
+    }
+
+    /// The client is gone, and may come back to what it recorded.
+    pub(crate) fn leave(&self) {
+        self.shared.tasks.lock().clear();
+        self.shared.rounds.lock().clear();
+        *self.shared.listing.lock() = ListingState::default();
     }
 }

@@ -1,14 +1,26 @@
 //! The ids that calls get: short where a session or a conversation keeps them apart, else signed and
 //! unguessable, since an id is all that it takes to read a result.
 
-use crate::principal::Principal;
+mod reserved;
+
+use crate::{
+    principal::Principal,
+    records::{self, Records},
+};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use crossfeed_store::{Expected, StoreError};
 use crossfeed_wire::{CallId, Scope};
 use data_encoding::{BASE32_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use reserved::ReservedIds;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 /// Random bytes of a signed id, and bytes of its signature: 128 bits, of which either half is more than
@@ -16,9 +28,17 @@ use std::sync::{
 const NONCE: usize = 8;
 const SIGNATURE: usize = 8;
 
-/// What signed ids are signed with: of one gateway's own, and never written anywhere.
+/// How long the key is kept after a gateway last started: longer than anything that it signed.
+const KEY_TIME: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// What signed ids are signed with: of one gateway's own, and written nowhere but into its own store.
 #[derive(Clone)]
 pub(super) struct Key(Arc<Option<[u8; 32]>>);
+
+#[derive(Serialize, Deserialize)]
+struct KeyRecord {
+    key: String,
+}
 
 impl Key {
     pub(super) fn new() -> Self {
@@ -26,12 +46,44 @@ impl Key {
         let filled = getrandom::fill(&mut key);
         Self(Arc::new(filled.is_ok().then_some(key)))
     }
+
+    /// The key of the records, so that ids which it signed before are known; this one where there is none yet.
+    pub(super) async fn kept(self, records: &Records) -> Result<Self, StoreError> {
+        let Some(own) = *self.0 else {
+            return Ok(self);
+        };
+        let at = records::Key::new("key", &[]);
+        loop {
+            let found = records.read::<KeyRecord>(&at).await?;
+            let known = found.and_then(|found| {
+                let bytes = HEXLOWER.decode(found.value.key.as_bytes()).ok()?;
+                Some((bytes.try_into().ok()?, found.version))
+            });
+            let (key, expected) = match known {
+                Some((key, version)) => (key, Expected::Version(version)),
+                None => (own, Expected::Absent),
+            };
+            let record = KeyRecord {
+                key: HEXLOWER.encode(&key),
+            };
+            // Else another gateway wrote one meanwhile.
+            if records
+                .write(&at, &record, expected, KEY_TIME)
+                .await?
+                .is_some()
+            {
+                return Ok(Self(Arc::new(Some(key))));
+            }
+        }
+    }
 }
 
 /// Mints ids for one client.
 pub(super) enum CallIds {
     /// `call_1`, `call_2`, …
     Counted(AtomicU64),
+    /// The same, and no number is given again after a restart.
+    Reserved(ReservedIds),
     /// 26 signs of which nothing can be told.
     Signed {
         key: Key,
@@ -46,11 +98,16 @@ impl CallIds {
         Self::Counted(AtomicU64::new(last))
     }
 
-    /// The number of the last id; 0 where ids have no numbers.
+    /// Short ids behind all that were given in this scope.
+    pub(super) fn reserved(records: &Records, scope: &Scope) -> Self {
+        Self::Reserved(ReservedIds::new(records.clone(), scope.clone()))
+    }
+
+    /// The number of the last id; 0 where that is not to be remembered here.
     pub(super) fn last(&self) -> u64 {
         match self {
             Self::Counted(last) => last.load(Ordering::Relaxed),
-            Self::Signed { .. } => 0,
+            Self::Reserved(_) | Self::Signed { .. } => 0,
         }
     }
 
@@ -62,22 +119,28 @@ impl CallIds {
     }
 
     /// The next id; `None` where the system gives no random bytes.
-    pub(super) fn next(&self) -> Option<CallId> {
+    ///
+    /// # Errors
+    ///
+    /// No number can be reserved: the store does not answer.
+    pub(super) async fn next(&self) -> Result<Option<CallId>, StoreError> {
         let text = match self {
             Self::Counted(last) => {
                 let number = last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-                format!("call_{number}")
+                Some(counted(number))
             }
-            Self::Signed { key, holder } => {
-                let mut bytes = [0; NONCE + SIGNATURE];
-                let (nonce, signature) = bytes.split_at_mut(NONCE);
-                getrandom::fill(nonce).ok()?;
-                let mac = mac(key, holder, nonce)?.finalize().into_bytes();
-                signature.copy_from_slice(&mac[..SIGNATURE]);
-                base32(&bytes)
-            }
+            Self::Reserved(ids) => Some(counted(ids.next().await?)),
+            Self::Signed { key, holder } => signed(key, holder),
         };
-        CallId::parse(&text).ok()
+        Ok(text.and_then(|text| CallId::parse(&text).ok()))
+    }
+
+    /// Forgets the numbers of a scope in which no id will be given any more.
+    pub(super) async fn forget(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Reserved(ids) => ids.forget().await,
+            Self::Counted(_) | Self::Signed { .. } => Ok(()),
+        }
     }
 
     /// Whether an id may be one of these. One that may not is not even looked up.
@@ -92,6 +155,26 @@ impl CallIds {
         // Each byte is compared, so that the time says nothing.
         mac(key, holder, nonce).is_some_and(|own| own.verify_truncated_left(signature).is_ok())
     }
+}
+
+const COUNTED: &str = "call_";
+
+fn counted(number: u64) -> String {
+    format!("{COUNTED}{number}")
+}
+
+/// The number of a counted id.
+fn number_of(id: &CallId) -> Option<u64> {
+    id.as_str().strip_prefix(COUNTED)?.parse().ok()
+}
+
+fn signed(key: &Key, holder: &str) -> Option<String> {
+    let mut bytes = [0; NONCE + SIGNATURE];
+    let (nonce, signature) = bytes.split_at_mut(NONCE);
+    getrandom::fill(nonce).ok()?;
+    let mac = mac(key, holder, nonce)?.finalize().into_bytes();
+    signature.copy_from_slice(&mac[..SIGNATURE]);
+    Some(base32(&bytes))
 }
 
 fn mac(key: &Key, holder: &str, nonce: &[u8]) -> Option<Hmac<Sha256>> {
@@ -114,7 +197,7 @@ fn from_base32(text: &str) -> Option<Vec<u8>> {
 }
 
 /// A principal in a word that no other one has.
-fn tag(principal: &Principal) -> String {
+pub(crate) fn tag(principal: &Principal) -> String {
     match principal {
         Principal::Local => "local".to_owned(),
         Principal::Anonymous => "anonymous".to_owned(),
@@ -124,6 +207,17 @@ fn tag(principal: &Principal) -> String {
 
 fn digest(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text))
+}
+
+/// 128 random bits in a word: what has it is never mistaken for something else.
+pub(crate) fn unguessable() -> String {
+    let mut bytes = [0; 16];
+    #[expect(
+        clippy::expect_used,
+        reason = "the system has no entropy: nothing is safe"
+    )]
+    getrandom::fill(&mut bytes).expect("entropy");
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Where a client's ids mean something. What tools were seen to return is shared by the sessions of
@@ -141,14 +235,20 @@ pub(super) fn scope(principal: &Principal, session: Option<&str>) -> Scope {
 }
 
 /// The same of a conversation, by the digest of its id; all of one principal share what is learned. It differs
-/// from that of a conversation of the same id that was forgotten before.
+/// from that of a conversation of the same id that was forgotten before. `run` tells the local client of this process
+/// from those of others that use the same store.
 pub(super) fn conversation_scope(
     principal: &Principal,
+    run: Option<&str>,
     conversation: &[u8; 32],
     forgotten: u64,
 ) -> Scope {
     let session = format!("c-{}-{forgotten}", HEXLOWER.encode(conversation));
-    parsed(&tag(principal), &session)
+    let project = match (principal, run) {
+        (Principal::Local, Some(run)) => format!("{}-r-{}", tag(principal), digest(run)),
+        _ => tag(principal),
+    };
+    parsed(&project, &session)
 }
 
 fn parsed(project: &str, session: &str) -> Scope {
@@ -163,13 +263,19 @@ fn parsed(project: &str, session: &str) -> Scope {
 mod tests {
     use super::{CallIds, Key, base32, from_base32, scope};
     use crate::principal::Principal;
+    use futures_util::FutureExt as _;
     use proptest::prelude::*;
+
+    fn next(ids: &CallIds) -> String {
+        let next = ids.next().now_or_never().unwrap();
+        next.unwrap().unwrap().as_str().to_owned()
+    }
 
     #[test]
     fn counted_ids_are_short() {
         let ids = CallIds::counted_from(0);
-        assert_eq!(ids.next().unwrap().as_str(), "call_1");
-        assert_eq!(ids.next().unwrap().as_str(), "call_2");
+        assert_eq!(next(&ids), "call_1");
+        assert_eq!(next(&ids), "call_2");
         assert!(ids.may_be("anything"));
     }
 
@@ -178,16 +284,16 @@ mod tests {
         let key = Key::new();
         let named = |name: &str| CallIds::signed(key.clone(), &Principal::Named(name.to_owned()));
         let (a, b) = (named("a"), named("b"));
-        let id = a.next().unwrap();
-        assert_eq!(id.as_str().len(), 26);
-        assert_ne!(id, a.next().unwrap());
-        assert!(a.may_be(id.as_str()));
-        assert!(!b.may_be(id.as_str()));
+        let id = next(&a);
+        assert_eq!(id.len(), 26);
+        assert_ne!(id, next(&a));
+        assert!(a.may_be(&id));
+        assert!(!b.may_be(&id));
         assert!(!a.may_be("call_1"));
         let other_gateway = CallIds::signed(Key::new(), &Principal::Named("a".to_owned()));
-        assert!(!other_gateway.may_be(id.as_str()));
+        assert!(!other_gateway.may_be(&id));
         for at in 0..26 {
-            let mut changed = id.as_str().to_owned().into_bytes();
+            let mut changed = id.clone().into_bytes();
             changed[at] = if changed[at] == b'a' { b'b' } else { b'a' };
             assert!(!a.may_be(std::str::from_utf8(&changed).unwrap()), "{at}");
         }

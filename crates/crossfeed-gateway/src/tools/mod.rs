@@ -21,6 +21,7 @@ mod unlisted;
 
 pub use client::ClientTools;
 pub(crate) use client::FetchedList;
+pub(crate) use ids::{tag, unguessable};
 pub use list::{ToolReport, UnmatchedPattern};
 pub(crate) use reader::{Reader, client_name};
 
@@ -31,9 +32,11 @@ use crate::{
     message::{Body, BodyMember, Header, Message, RpcError},
     metrics::{GatewayMetrics, Metrics},
     principal::Principal,
+    records::Records,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
+use crossfeed_store::{ResultStore, StoreError};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
@@ -50,6 +53,8 @@ pub struct Tools {
     config: Arc<GatewayConfig>,
     listings: Arc<Listings>,
     naming: Arc<Naming>,
+    /// What outlives the process; none where the store has no place for it.
+    records: Option<Records>,
     flows: Arc<Flows>,
     key: Key,
     figures: Arc<GatewayMetrics>,
@@ -133,12 +138,35 @@ impl Tools {
             naming: Arc::new(Naming::from_config(&config)),
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
+            records: None,
             figures: GatewayMetrics::new(&Metrics::new(), &config),
             budget: Budget::unlimited(),
             logged: Arc::default(),
             conversations: Arc::default(),
             config,
         }
+    }
+
+    /// Has sessions, conversations and ids go on after a restart, where `store`, the engine's, has a place for the
+    /// gateway's own records; else this changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer, or a later version wrote its records.
+    pub async fn with_records(mut self, store: Arc<dyn ResultStore>) -> Result<Self, StoreError> {
+        let Some(records) = Records::of(store) else {
+            return Ok(self);
+        };
+        self.key = self.key.kept(&records).await?;
+        let run = self.config.session.clone().unwrap_or_else(unguessable);
+        self.conversations = Arc::new(Conversations::kept(records.clone(), run));
+        self.records = Some(records);
+        Ok(self)
+    }
+
+    /// What outlives the process.
+    pub(crate) fn records(&self) -> Option<&Records> {
+        self.records.as_ref()
     }
 
     /// Sets where calls are counted.

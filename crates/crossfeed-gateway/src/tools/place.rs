@@ -7,7 +7,7 @@
 //! - No id of a conversation stands for two calls, also when the conversation was forgotten in between.
 
 use super::ids::{self, CallIds};
-use crate::principal::Principal;
+use crate::{principal::Principal, records::Records};
 use crossfeed_core::Session;
 use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
@@ -61,6 +61,10 @@ impl Place {
         if let Err(error) = self.session.close().await {
             tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove a session");
         }
+        // Only then: what could not be removed must not get the ids of other calls.
+        else if let Err(error) = self.ids.forget().await {
+            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove the record of a session's ids");
+        }
     }
 }
 
@@ -96,7 +100,11 @@ pub(super) fn conversation(params: Cursor<'_>) -> Option<ConversationDigest> {
 
 /// The conversations of all principals.
 #[derive(Default)]
-pub(super) struct Conversations(Mutex<HashMap<Principal, ConversationSet>>);
+pub(super) struct Conversations {
+    of: Mutex<HashMap<Principal, ConversationSet>>,
+    /// Where they go on from after a restart: the records, and what tells this process's local client from others'.
+    kept: Option<(Records, String)>,
+}
 
 /// The conversations of one principal.
 struct ConversationSet {
@@ -108,15 +116,23 @@ struct ConversationSet {
 }
 
 impl Conversations {
-    /// The place of a conversation, and that of the one that was forgotten for it. `session` is asked for the
-    /// session of a scope.
+    /// Conversations that go on after a restart; `run` is that of the local client.
+    pub(super) fn kept(records: Records, run: String) -> Self {
+        Self {
+            of: Mutex::default(),
+            kept: Some((records, run)),
+        }
+    }
+
+    /// The place of a conversation, and that of the one that was forgotten for it and must be closed. `session` is
+    /// asked for the session of a scope. One that goes on after a restart goes on after it was forgotten, too.
     pub(super) fn place(
         &self,
         principal: &Principal,
         conversation: &ConversationDigest,
         session: impl FnOnce(Scope) -> Session,
     ) -> (Arc<Place>, Option<Arc<Place>>) {
-        let mut all = self.0.lock();
+        let mut all = self.of.lock();
         let own = all
             .entry(principal.clone())
             .or_insert_with(|| ConversationSet {
@@ -131,12 +147,19 @@ impl Conversations {
             .then(|| own.places.pop_lru())
             .flatten()
             .map(|(_, oldest)| oldest);
+        if let Some((records, run)) = &self.kept {
+            let scope = ids::conversation_scope(principal, Some(run), conversation, 0);
+            let ids = CallIds::reserved(records, &scope);
+            let place = Place::new(session(scope), ids, false);
+            own.places.put(*conversation, Arc::clone(&place));
+            return (place, None);
+        }
         if let Some(oldest) = &forgotten {
             oldest.is_forgotten.store(true, Ordering::Release);
             own.forgotten += 1;
             own.last = own.last.max(oldest.ids.last());
         }
-        let scope = ids::conversation_scope(principal, conversation, own.forgotten);
+        let scope = ids::conversation_scope(principal, None, conversation, own.forgotten);
         let place = Place::new(session(scope), CallIds::counted_from(own.last), false);
         own.places.put(*conversation, Arc::clone(&place));
         (place, forgotten)
@@ -144,7 +167,7 @@ impl Conversations {
 
     /// Forgets all conversations of a principal.
     pub(super) async fn close(&self, principal: &Principal) {
-        let own = self.0.lock().remove(principal);
+        let own = self.of.lock().remove(principal);
         for (_, place) in own.into_iter().flat_map(|own| own.places) {
             place.is_forgotten.store(true, Ordering::Release);
             place.close().await;
@@ -165,6 +188,11 @@ mod tests {
         digested
     }
 
+    async fn next_id(place: &Place) -> String {
+        let next = place.ids.next().await.unwrap().unwrap();
+        next.as_str().to_owned()
+    }
+
     #[tokio::test]
     async fn what_is_forgotten_is_dropped_and_its_ids_are_not_given_again() {
         let engine = Engine::in_memory(EngineOptions::default());
@@ -175,7 +203,7 @@ mod tests {
         };
         let (first, _) = place(0);
         for _ in 0..7 {
-            let id = first.ids.next().unwrap();
+            let id = first.ids.next().await.unwrap().unwrap();
             first
                 .session
                 .record(&id, ToolResult::text("x"))
@@ -185,18 +213,18 @@ mod tests {
         for number in 1..MAX_CONVERSATIONS.get() {
             let (other, forgotten) = place(number);
             assert!(forgotten.is_none() && other.session.scope() != first.session.scope());
-            assert_eq!(other.ids.next().unwrap().as_str(), "call_1");
+            assert_eq!(next_id(&other).await, "call_1");
         }
         let (next, forgotten) = place(MAX_CONVERSATIONS.get());
         let forgotten = forgotten.unwrap();
         assert!(Arc::ptr_eq(&forgotten, &first) && !first.is_current());
-        assert_eq!(next.ids.next().unwrap().as_str(), "call_8");
+        assert_eq!(next_id(&next).await, "call_8");
         assert_eq!(first.session.results().await.unwrap().len(), 7);
         forgotten.close().await;
         assert!(first.session.results().await.unwrap().is_empty());
         // It comes back as another one.
         let (again, _) = place(0);
-        assert_eq!(again.ids.next().unwrap().as_str(), "call_8");
+        assert_eq!(next_id(&again).await, "call_8");
         assert_ne!(again.session.scope(), first.session.scope());
         conversations.close(&Principal::Local).await;
         assert!(!again.is_current() && !next.is_current());

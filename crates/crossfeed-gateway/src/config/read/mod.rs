@@ -5,6 +5,7 @@ mod fields;
 mod flows;
 mod limits;
 mod server;
+mod store;
 mod tokens;
 
 use super::{
@@ -154,6 +155,11 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         eras: fields.choice("eras").unwrap_or_default(),
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
+        store: fields
+            .take("store")
+            .and_then(store::store)
+            .unwrap_or_default(),
+        session: None,
         servers,
     };
     // Editors find the schema of a file by this key.

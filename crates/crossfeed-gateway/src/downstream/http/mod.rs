@@ -165,6 +165,7 @@ impl Http {
                 done = &mut wait => return done,
                 _ = sweep.tick() => {
                     self.sessions.sweep(self.limits.session_idle).await;
+                    self.sessions.renew(self.limits.session_idle);
                     self.hub.give_back();
                 }
             }
@@ -312,7 +313,7 @@ impl Http {
                     .map_err(|exceeded| too_many(&exceeded))?;
                 self.post(request, who).await
             }
-            (&Method::GET, _) => self.listen(request.headers(), &who),
+            (&Method::GET, _) => self.listen(request.headers(), &who).await,
             (&Method::DELETE, _) => self.delete(request.headers(), &who).await,
             _ => Err(not_allowed()),
         }

@@ -28,6 +28,7 @@ use hyper::{
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
 use scopeguard::ScopeGuard;
+use serde_json::json as json_value;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -125,7 +126,7 @@ impl Http {
             let full = || self.no_room("sessions", message.id(), "there are too many sessions");
             begun.ok_or_else(full)?
         } else {
-            self.session(headers, principal, message.id())?
+            self.session(headers, principal, message.id()).await?
         };
         let session = Arc::clone(&busy);
         if message.kind() != Kind::Request {
@@ -185,7 +186,7 @@ impl Http {
     }
 
     /// The session that a request names.
-    fn session(
+    async fn session(
         &self,
         headers: &HeaderMap,
         principal: &Principal,
@@ -199,12 +200,25 @@ impl Http {
         let begin = |what| format!("{what}: begin with `initialize`");
         let session =
             session.ok_or_else(|| invalid(begin("the header Mcp-Session-Id is missing")))?;
-        let found = self.sessions.find(session, principal);
-        found.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))
+        if let Some(found) = self.sessions.find(session, principal) {
+            return Ok(found);
+        }
+        let kept = self.hub.recall(session, principal).await;
+        let kept = kept.map_err(|error| {
+            tracing::warn!(%error, "cannot look a session up");
+            let what = "the gateway cannot look the session up now: its store does not answer";
+            let data = json_value!({"code": error.code().as_str()});
+            later(id, &RpcError::new(code::INTERNAL, what).with_data(data))
+        })?;
+        let kept =
+            kept.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))?;
+        let hub = Arc::clone(&self.hub);
+        let resumed = self.sessions.resume(hub, session, principal, kept);
+        resumed.ok_or_else(|| self.no_room("sessions", id, "there are too many sessions"))
     }
 
     /// The stream of a session.
-    pub(super) fn listen(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
+    pub(super) async fn listen(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
         let version = only(headers, header::VERSION).ok().flatten();
         let revision = version.and_then(Revision::parse);
         if revision.is_some_and(Revision::is_stateless) {
@@ -214,7 +228,7 @@ impl Http {
             let what = "this is a `text/event-stream`: accept it";
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
-        let session = self.session(headers, principal, None)?;
+        let session = self.session(headers, principal, None).await?;
         let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
         let last_event = only(headers, header::LAST_EVENT);
         let last_event = last_event.map_err(|_| unknown("there is no such event"))?;
@@ -225,7 +239,7 @@ impl Http {
 
     /// The end of a session.
     pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
-        let session = self.session(headers, principal, None)?;
+        let session = self.session(headers, principal, None).await?;
         self.sessions.end(&session.id).await;
         Ok(status(StatusCode::NO_CONTENT))
     }

@@ -5,8 +5,9 @@ use super::{
     token::random,
 };
 use crate::{
-    port::{Hub, HubClient, MessageSink as _},
+    port::{Hub, HubClient, KeptSession, MessageSink},
     principal::{Principal, share_of},
+    records::session::is_first_number,
     sync::{AtomicUsize, Mutex, spawn_if_possible},
 };
 use std::{
@@ -38,13 +39,15 @@ pub(super) struct Session {
     pub(super) id: String,
     pub(super) client: Arc<dyn HubClient>,
     principal: Principal,
-    /// What belongs to no request.
+    /// What belongs to no request. Its number is the first of this process.
     standalone: Arc<Stream>,
     streams: Mutex<VecDeque<Arc<Stream>>>,
     numbers: AtomicU64,
     /// Requests that run.
     busy: AtomicUsize,
     used: Mutex<Instant>,
+    /// When it was last said that it is used.
+    renewed: Mutex<Instant>,
 }
 
 /// A request that runs: its session is used, and makes room for no other.
@@ -90,7 +93,37 @@ impl Sessions {
     /// no randomness for its id. Else the one that was idle for longest makes room.
     pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<BusySession> {
         let id = random()?;
+        self.add(&id, principal, 0, |outlet| {
+            let client = hub.connect(principal.clone(), outlet);
+            client.keep_as(&id);
+            client
+        })
+    }
+
+    /// A session of before that goes on; none as for one that begins. Where another request was faster, it is that one.
+    pub(super) fn resume(
+        &self,
+        hub: Arc<dyn Hub>,
+        id: &str,
+        principal: &Principal,
+        kept: KeptSession,
+    ) -> Option<BusySession> {
+        self.add(id, principal, kept.first_number(), |outlet| {
+            hub.resume(kept, principal.clone(), outlet)
+        })
+    }
+
+    fn add(
+        &self,
+        id: &str,
+        principal: &Principal,
+        first: u64,
+        connect: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
+    ) -> Option<BusySession> {
         let mut all = self.sessions.lock();
+        if let Some(session) = all.get(id) {
+            return Some(BusySession::new(session));
+        }
         let has_share = count(&all, principal) >= self.share;
         if has_share || all.len() >= self.most {
             let idle = idlest(&all, principal, has_share)?;
@@ -98,20 +131,21 @@ impl Sessions {
             tracing::info!("closed the session that was idle longest: too many sessions");
             session.close_soon();
         }
-        let standalone = Stream::resumable(0);
+        let standalone = Stream::resumable(first);
         let session = Arc::new(Session {
-            id: id.clone(),
-            client: hub.connect(principal.clone(), standalone.clone()),
+            id: id.to_owned(),
+            client: connect(standalone.clone()),
             principal: principal.clone(),
             standalone,
             streams: Mutex::default(),
-            numbers: AtomicU64::new(1),
+            numbers: AtomicU64::new(first + 1),
             busy: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
+            renewed: Mutex::new(Instant::now()),
         });
         // Before another request looks for a session that makes room.
         let busy = BusySession::new(&session);
-        all.insert(id, session);
+        all.insert(id.to_owned(), session);
         Some(busy)
     }
 
@@ -135,6 +169,17 @@ impl Sessions {
         self.sessions.lock().remove(id)
     }
 
+    /// Has the sessions kept for longer that were used since that was last done, a few times in the time for which they
+    /// may be idle.
+    pub(super) fn renew(&self, idle: Duration) {
+        let all = self.sessions.lock();
+        for session in all.values().filter(|session| session.is_due(idle / 4)) {
+            let client = Arc::clone(&session.client);
+            // Not awaited: whoever comes meanwhile does not wait for the store.
+            spawn_if_possible(async move { client.renew().await });
+        }
+    }
+
     /// Ends sessions that were not used for that long.
     pub(super) async fn sweep(&self, idle: Duration) {
         let is_unused = |_: &String, session: &mut Arc<Session>| session.is_unused(idle);
@@ -145,9 +190,10 @@ impl Sessions {
         }
     }
 
-    /// Ends all.
+    /// Ends all with this process; those that are kept go on in another.
     pub(super) async fn close(&self) {
         let all = std::mem::take(&mut *self.sessions.lock());
+        all.values().for_each(|session| session.client.leave());
         futures_util::future::join_all(all.values().map(|session| session.close())).await;
     }
 }
@@ -194,6 +240,18 @@ impl Session {
         self.busy.load(Ordering::Acquire) == 0 && !self.standalone.is_read() && self.idle() >= idle
     }
 
+    /// Whether it was used since that was last said, which was that long ago. It counts as said then.
+    fn is_due(&self, often: Duration) -> bool {
+        let is_busy = self.busy.load(Ordering::Acquire) > 0 || self.standalone.is_read();
+        let used = *self.used.lock();
+        let mut renewed = self.renewed.lock();
+        let is_due = renewed.elapsed() >= often && (is_busy || used > *renewed);
+        if is_due {
+            *renewed = Instant::now();
+        }
+        is_due
+    }
+
     /// A stream for a request.
     pub(super) fn stream(&self) -> Arc<Stream> {
         Stream::resumable(self.numbers.fetch_add(1, Ordering::Relaxed))
@@ -229,8 +287,13 @@ impl Session {
             return Some((Arc::clone(&self.standalone), ReadFrom::Unread));
         };
         let (number, from) = parse_event_id(id)?;
-        if number == 0 {
+        let own = self.standalone.number();
+        if number == own {
             return Some((Arc::clone(&self.standalone), from));
+        }
+        if number < own && is_first_number(number) {
+            // What another process sent on it is gone.
+            return Some((Arc::clone(&self.standalone), ReadFrom::Unread));
         }
         let streams = self.streams.lock();
         let stream = streams.iter().find(|stream| stream.number() == number)?;

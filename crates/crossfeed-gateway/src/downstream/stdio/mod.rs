@@ -72,6 +72,7 @@ where
     if timeout(limits.shutdown, finished).await.is_err() {
         tracing::warn!("requests of the client were still running at the shutdown deadline");
     }
+    connection.client.leave();
     if timeout(CLOSE_TIMEOUT, connection.client.close())
         .await
         .is_err()

@@ -8,6 +8,7 @@ use super::{
     Gateway,
     connection::{Phase, ServerConnection},
     connection_set::ConnectionSet,
+    kept::KeptAs,
     owners::{Fingerprint, Fingerprints},
     room::{self, Room},
     tasks::Tasks,
@@ -20,17 +21,17 @@ use crate::{
     port::{Crowded, HubClient, MessageSink},
     principal::Principal,
     protocol::{code, method},
+    tools::unguessable,
 };
 use async_trait::async_trait;
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 use tokio::{task::AbortHandle, time::Instant};
@@ -75,25 +76,29 @@ pub(super) struct Client {
     pub(super) outlet: Arc<dyn MessageSink>,
     /// Whether it stands for several clients, whose ids may be the same.
     pub(super) is_shared: bool,
-    /// 128 random bits that identify it.
+    /// What identifies it: 128 random bits, or the name of the local client's session.
     pub(super) key: String,
     /// The tasks of its principal.
     pub(super) tasks: Arc<Tasks>,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// The number of answers on their way to a client that does not read.
     leaving: Arc<AtomicUsize>,
+    /// Where its session is kept for later processes.
+    pub(super) kept_as: OnceLock<KeptAs>,
+    /// Whether what it recorded stays when it is closed.
+    leaves: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
-    is_closed: bool,
+pub(super) struct State {
+    pub(super) is_closed: bool,
     /// The messages that came while `initialize` runs.
     pre_init_queue: Option<PreInitQueue>,
     /// Connections of a session that is beginning.
     beginning: Option<Arc<ConnectionSet>>,
-    session: Option<Arc<ConnectionSet>>,
+    pub(super) session: Option<Arc<ConnectionSet>>,
     stateless: Option<Arc<ConnectionSet>>,
-    revision: Option<Revision>,
+    pub(super) revision: Option<Revision>,
     running: HashMap<u64, RunningRequest>,
     by_id: HashMap<Id, u64>,
     serial: u64,
@@ -101,9 +106,9 @@ struct State {
     ended: VecDeque<Fingerprint>,
     fingerprints: Fingerprints,
     asked: HashMap<u64, ServerRequest>,
-    asks: u64,
+    pub(super) asks: u64,
     /// When its last request came or ended.
-    used: Option<Instant>,
+    pub(super) used: Option<Instant>,
     /// Whether it ever called a tool.
     has_called: bool,
     /// The room reserved for its connections, by server.
@@ -120,6 +125,8 @@ struct RunningRequest {
     /// Its progress token.
     token: Option<Token>,
     is_initialize: bool,
+    /// It changes what is kept of the session.
+    changes_session: bool,
     /// It began a task, whose progress comes after the answer.
     goes_on: bool,
     /// It is a subscription.
@@ -144,13 +151,24 @@ impl Client {
         outlet: Arc<dyn MessageSink>,
         is_shared: bool,
     ) -> Arc<Self> {
-        let mut key = [0; 16];
-        // Two clients must never share a key.
-        #[expect(
-            clippy::expect_used,
-            reason = "the system has no entropy: nothing is safe"
-        )]
-        getrandom::fill(&mut key).expect("entropy");
+        let named = gateway.config.session.as_ref();
+        let key = match named.filter(|_| principal == Principal::Local && !is_shared) {
+            // No random key has a space.
+            Some(name) => format!("session {name}"),
+            // Two clients must never share a key.
+            None => unguessable(),
+        };
+        Self::with_key(gateway, principal, outlet, is_shared, key)
+    }
+
+    /// The same of a client that goes on with what was recorded under this key.
+    pub(super) fn with_key(
+        gateway: &Arc<Gateway>,
+        principal: Principal,
+        outlet: Arc<dyn MessageSink>,
+        is_shared: bool,
+        key: String,
+    ) -> Arc<Self> {
         Arc::new(Self {
             tasks: gateway.tasks_of(&principal),
             account: gateway.budget.account(&principal),
@@ -158,9 +176,11 @@ impl Client {
             principal,
             outlet,
             is_shared,
-            key: BASE64_URL_SAFE_NO_PAD.encode(key),
+            key,
             state: Mutex::default(),
             leaving: Arc::default(),
+            kept_as: OnceLock::new(),
+            leaves: AtomicBool::new(false),
         })
     }
 
@@ -211,7 +231,7 @@ impl Client {
         self.release_pre_init_queue().await;
         if !begins {
             // The client went away meanwhile; its messages were refused.
-            return side.close().await;
+            return side.close(false).await;
         }
         // Servers that came after the answer was made.
         for link in &side.links {
@@ -380,6 +400,25 @@ impl HubClient for Client {
         }
     }
 
+    fn keep_as(&self, session: &str) {
+        self.keep_under(session, 0);
+    }
+
+    async fn renew(&self) {
+        if let Err(error) = self.save().await {
+            tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the record of a session");
+        }
+    }
+
+    fn leave(&self) {
+        let is_named = self.principal == Principal::Local
+            && self.gateway.config.session.is_some()
+            && self.gateway.tools.records().is_some();
+        let has_begun = self.kept_as.get().is_some() && self.state.lock().session.is_some();
+        self.leaves
+            .fetch_or(is_named || has_begun, Ordering::AcqRel);
+    }
+
     fn ends(&self) {
         for room in self.state.lock().rooms.values() {
             room.ends();
@@ -390,6 +429,7 @@ impl HubClient for Client {
     }
 
     async fn close(&self) {
+        let leaves = self.leaves.load(Ordering::Acquire);
         self.ends();
         let (is_end_of_all, pre_init_queue, endless) = {
             let mut state = self.state.lock();
@@ -433,9 +473,13 @@ impl HubClient for Client {
         }
         let given_up = given_up.iter().flatten();
         join_all(given_up.map(|upstream| upstream.close())).await;
-        join_all(sides.iter().map(|side| side.close())).await;
+        if !leaves {
+            // Before what it recorded is removed: no process goes on with a part of it.
+            self.forget_session().await;
+        }
+        join_all(sides.iter().map(|side| side.close(leaves))).await;
         // No other client has them.
-        if self.principal == Principal::Local {
+        if self.principal == Principal::Local && !leaves {
             let tools = &self.gateway.tools;
             tools.close_conversations(&self.principal).await;
         }

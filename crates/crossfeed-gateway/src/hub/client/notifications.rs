@@ -5,7 +5,7 @@ use crate::{
     lookalike::is_lookalike,
     members,
     message::{Id, Message},
-    port::MessageSink,
+    port::{HubClient as _, MessageSink},
     protocol::method,
 };
 use std::sync::Arc;
@@ -54,10 +54,13 @@ impl Client {
         let Some(side) = side else { return };
         match method {
             // It is kept, and needs no parameters.
-            method::INITIALIZED if message.len() > MAX_KEPT_BYTES => {
-                side.initialized(&Message::notification(method, None)).await;
+            method::INITIALIZED => {
+                let is_long = message.len() > MAX_KEPT_BYTES;
+                let kept = is_long.then(|| Message::notification(method, None));
+                side.initialized(kept.as_ref().unwrap_or(&message)).await;
+                // A notification has no answer that could say so.
+                self.renew().await;
             }
-            method::INITIALIZED => side.initialized(&message).await,
             method::PROGRESS => {
                 let params = message.params().unwrap_or_default();
                 if side.only().is_some() {

@@ -10,6 +10,7 @@ use crate::{
         connection::Failure,
         connection_set::{ConnectionSet, MAX_KEY_BYTES},
         fault,
+        kept::not_kept,
         outbox::Outbox,
         poll_then_spawn::poll_then_spawn,
     },
@@ -212,6 +213,10 @@ impl Client {
             origin: Arc::clone(reply),
             token: about.token.as_ref().and_then(|(_, token)| token.clone()),
             is_initialize: begins,
+            changes_session: matches!(
+                method,
+                method::SET_LEVEL | method::SUBSCRIBE | method::UNSUBSCRIBE
+            ),
             goes_on: false,
             is_endless: method == method::LISTEN,
             work: None,
@@ -286,29 +291,46 @@ impl Client {
     }
 
     /// Answers a request, if it still runs, with a message under any id.
-    pub(in crate::hub) async fn answer(&self, serial: u64, message: Message) {
+    pub(in crate::hub) async fn answer(self: &Arc<Self>, serial: u64, message: Message) {
         self.end(serial, |id| message.with_id(id)).await;
     }
 
     /// Answers a request with a result.
-    pub(in crate::hub) async fn respond(&self, serial: u64, result: &Bytes) {
+    pub(in crate::hub) async fn respond(self: &Arc<Self>, serial: u64, result: &Bytes) {
         self.end(serial, |id| Message::response(&id, result)).await;
     }
 
     /// Answers a request with an error.
-    pub(super) async fn refuse(&self, serial: u64, error: &RpcError) {
+    pub(super) async fn refuse(self: &Arc<Self>, serial: u64, error: &RpcError) {
         self.end(serial, |id| Message::failure(Some(&id), error))
             .await;
     }
 
-    async fn end(&self, serial: u64, answer: impl FnOnce(Id) -> Message) {
-        if let Some(running) = self.take(serial) {
-            self.send_soon(running.reply, answer(running.id)).await;
+    async fn end(self: &Arc<Self>, serial: u64, answer: impl FnOnce(Id) -> Message) {
+        let Some(running) = self.take(serial) else {
+            return;
+        };
+        let is_kept = running.changes_session && self.kept_as.get().is_some();
+        let message = answer(running.id.clone());
+        if !is_kept {
+            return self.send_soon(running.reply, message).await;
         }
+        self.leaving.fetch_add(1, Ordering::Relaxed);
+        let leaving = AnswerGuard(Arc::clone(&self.leaving));
+        let client = Arc::clone(self);
+        poll_then_spawn(Box::pin(async move {
+            let _leaving = leaving;
+            let message = match client.save().await {
+                Ok(()) => message,
+                Err(error) => Message::failure(Some(&running.id), &not_kept(&error)),
+            };
+            let _ = running.reply.send(message).await;
+        }))
+        .await;
     }
 
     /// Answers a request that has no result.
-    pub(in crate::hub) async fn fail(&self, serial: u64, failure: Failure) {
+    pub(in crate::hub) async fn fail(self: &Arc<Self>, serial: u64, failure: Failure) {
         match failure {
             Failure::Refused(error) => self.refuse(serial, &error).await,
             Failure::Error(message) => self.answer(serial, *message).await,

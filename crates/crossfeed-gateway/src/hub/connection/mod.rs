@@ -22,6 +22,7 @@ use crate::{
     metrics::{Outcome, RequestTimer, ServerMetrics},
     protocol::{code, method},
     quota::{Needs, Permit},
+    records::session::ServerRecord,
     sync::Mutex,
     tools::Pending,
     upstream::{Connector, Upstream, UpstreamError},
@@ -500,6 +501,21 @@ impl ServerConnection {
         if let Some(level) = level.filter(|level| level.len() <= MAX_KEY_BYTES) {
             self.state.lock().level = Some(members::object(&[("level", level)]));
         }
+    }
+
+    /// Takes over what the client asked the server for in another process.
+    pub(super) fn restore(&self, before: &ServerRecord) {
+        let Some(client) = self.client.upgrade() else {
+            return;
+        };
+        let uris = before.subscriptions.iter().map_while(|uri| {
+            let bytes = SUBSCRIPTION_BYTES + uri.len();
+            let charge = client.account.charge(bytes, Purpose::Remembered)?;
+            Some((uri.clone(), charge))
+        });
+        let mut state = self.state.lock();
+        state.level = before.level.clone().map(Bytes::from);
+        state.subscriptions = uris.take(MAX_SUBSCRIPTIONS).collect();
     }
 
     /// Sends messages to this connection from here on, those first that wait.

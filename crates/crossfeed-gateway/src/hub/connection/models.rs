@@ -53,6 +53,7 @@ fn link() -> Arc<ServerConnection> {
         method: "initialize",
         params: Bytes::from_static(b"{}"),
         initialized: parking_lot::Mutex::new(Some(initialized)),
+        is_again: false,
     };
     Arc::new(ServerConnection {
         server: 0,

@@ -14,6 +14,8 @@ use crate::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};
+use crossfeed_store::ResultStore;
+use futures_util::FutureExt as _;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -212,6 +214,28 @@ impl World {
     }
 
     pub(super) fn with(names: &[&str], change: impl Fn(&mut GatewayConfig)) -> Self {
+        let engine = Engine::in_memory(EngineOptions::default());
+        let tools = |config| Tools::new(engine, Arc::new(config));
+        Self::with_tools(names, change, |config| std::future::ready(tools(config)))
+            .now_or_never()
+            .unwrap()
+    }
+
+    /// A process over a store that others may have used before.
+    pub(super) async fn over(names: &[&str], store: Arc<dyn ResultStore>) -> Self {
+        let engine = Engine::new(EngineOptions::default(), Arc::clone(&store));
+        let tools = async |config| {
+            let tools = Tools::new(engine, Arc::new(config));
+            tools.with_records(store).await.unwrap()
+        };
+        Self::with_tools(names, |_| (), tools).await
+    }
+
+    async fn with_tools<F: Future<Output = Tools>>(
+        names: &[&str],
+        change: impl Fn(&mut GatewayConfig),
+        tools: impl FnOnce(GatewayConfig) -> F,
+    ) -> Self {
         let mut config = GatewayConfig::default();
         let mut fakes = Vec::new();
         let mut opened = Vec::new();
@@ -232,10 +256,7 @@ impl World {
             opened.push(Mutex::new(receiver));
         }
         change(&mut config);
-        let tools = Tools::new(
-            Engine::in_memory(EngineOptions::default()),
-            Arc::new(config.clone()),
-        );
+        let tools = tools(config.clone()).await;
         let connectors = fakes
             .iter()
             .map(|fake| Arc::clone(fake) as Arc<dyn Connector>)
@@ -264,7 +285,7 @@ impl World {
         self.client_of(|_| Arc::clone(&self.gateway).stateless(Principal::Anonymous))
     }
 
-    fn client_of(
+    pub(super) fn client_of(
         &self,
         client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
     ) -> ConnectionSet {

@@ -7,6 +7,7 @@ mod figures;
 mod gone;
 mod holders;
 mod idle;
+mod kept;
 mod laws;
 mod one_server;
 mod outcomes;

@@ -340,7 +340,7 @@ impl Replay {
                 failed = failed.with_server(Arc::clone(server));
             }
         }
-        let call_id = shared.place.ids.next()?;
+        let call_id = shared.place.ids.next().await.ok()??;
         let recorded = session.record(&call_id, failed).await;
         noted(recorded).then(|| Self {
             call_id,

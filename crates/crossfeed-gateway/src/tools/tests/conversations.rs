@@ -3,11 +3,11 @@
 use super::*;
 use crossfeed_json::{Document, quoted};
 
-fn named(name: &str) -> Principal {
+pub(super) fn named(name: &str) -> Principal {
     Principal::Named(name.to_owned())
 }
 
-fn caller(principal: Principal, session: Option<&str>) -> Caller {
+pub(super) fn caller(principal: Principal, session: Option<&str>) -> Caller {
     let revision = match session {
         Some(_) => Revision::V2025_11_25,
         None => Revision::V2026_07_28,
@@ -48,16 +48,16 @@ fn id_of(shown: &Value) -> String {
 }
 
 /// The id of a call with these `params` whose result is this text.
-async fn recorded(client: &ClientTools, params: Bytes, text: &str) -> String {
+pub(super) async fn recorded(client: &ClientTools, params: Bytes, text: &str) -> String {
     id_of(&finished(forward(client, params).await, text).await)
 }
 
-async fn in_thread_recorded(client: &ClientTools, thread: &str, text: &str) -> String {
+pub(super) async fn in_thread_recorded(client: &ClientTools, thread: &str, text: &str) -> String {
     recorded(client, in_thread("search", &json!({}), thread), text).await
 }
 
 /// What a reference to a call brings in; else the error.
-async fn referred(
+pub(super) async fn referred(
     client: &ClientTools,
     id: &str,
     meta: Option<(&str, &str)>,
@@ -82,11 +82,15 @@ async fn referred(
     }
 }
 
-async fn in_thread_referred(client: &ClientTools, id: &str, thread: &str) -> Result<Value, String> {
+pub(super) async fn in_thread_referred(
+    client: &ClientTools,
+    id: &str,
+    thread: &str,
+) -> Result<Value, String> {
     referred(client, id, Some(("threadId", &quoted(thread)))).await
 }
 
-fn is_unknown(referred: Result<Value, String>) {
+pub(super) fn is_unknown(referred: Result<Value, String>) {
     let error = referred.unwrap_err();
     // The id may be that of the call itself, where it is the first.
     let is_own = error.contains("refers to itself");

@@ -6,6 +6,7 @@ mod asked;
 mod calls;
 mod conversations;
 mod flows;
+mod kept;
 mod laws;
 mod notices;
 mod offered;
@@ -23,6 +24,7 @@ use crate::{
     Revision,
     config::{FlowRule, GatewayConfig, Prefix, ServerConfig, TransportConfig},
     principal::Principal,
+    records::fake::LastingStore,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};
@@ -65,6 +67,19 @@ impl World {
             tools: Tools::new(engine, Arc::new(config)),
             lists,
         }
+    }
+
+    /// One server's process over a store that others may have used before; `session` is the local client's.
+    async fn over(store: &Arc<LastingStore>, session: Option<&str>, flows: Vec<FlowRule>) -> Self {
+        let mut world = Self::new(vec![(server("a"), tools())], flows);
+        let config = GatewayConfig {
+            session: session.map(str::to_owned),
+            ..(*world.tools.config).clone()
+        };
+        let engine = Engine::new(EngineOptions::default(), store.clone());
+        let tools = Tools::new(engine, Arc::new(config));
+        world.tools = tools.with_records(store.clone()).await.unwrap();
+        world
     }
 
     async fn client(&self, caller: Caller) -> ClientTools {

@@ -1,0 +1,147 @@
+//! The store of a gateway, as its configuration says.
+
+#[cfg(feature = "redis")]
+#[cfg_attr(not(feature = "object-store"), path = "store/no_blobs.rs")]
+mod blobs;
+#[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
+mod redis;
+
+use crate::report::{CommandError, count};
+use crossfeed::store::{
+    MemoryLimits, MemoryStore, ResultStore, SqliteDurability, SqliteOptions, SqliteStore,
+    StoreError,
+};
+use crossfeed_gateway::config::{Durability, GatewayConfig, StoreLocation};
+use std::{error::Error, path::Path, sync::Arc};
+
+/// Why a store cannot be used: which one, without secrets, the reason, and what to do.
+#[derive(Debug)]
+pub(super) struct UnusableStore(String);
+
+impl From<UnusableStore> for CommandError {
+    fn from(UnusableStore(why): UnusableStore) -> Self {
+        Self::usage(why)
+    }
+}
+
+impl UnusableStore {
+    /// The store of a configuration does not do what it must.
+    pub(super) fn new(config: &GatewayConfig, error: &StoreError) -> Self {
+        Self::named(&name(&config.store.location), error)
+    }
+
+    /// With the backend's reason, which says most.
+    fn named(name: &str, error: &StoreError) -> Self {
+        Self(format!("{name}: {}; {}", reasons(error), error.advice()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn reasons(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        said = format!("{said}: {error}");
+        source = error.source();
+    }
+    said
+}
+
+fn name(location: &StoreLocation) -> String {
+    match location {
+        StoreLocation::Sqlite(directory) => format!("the state in {}", directory.display()),
+        StoreLocation::Redis(_) => "the store on Redis".to_owned(),
+        _ => "the store".to_owned(),
+    }
+}
+
+/// The limits of results, as they are configured.
+fn limits(config: &GatewayConfig) -> MemoryLimits {
+    let limits = &config.limits;
+    MemoryLimits::default()
+        .with_session_bytes(limits.session_bytes)
+        .with_total_bytes(limits.total_bytes)
+        .with_session_results(limits.session_results)
+        .with_time_to_live(limits.result_idle)
+        .with_max_age(limits.result_age)
+}
+
+/// A store that ends with the process.
+pub(super) fn in_memory(config: &GatewayConfig) -> Arc<dyn ResultStore> {
+    Arc::new(MemoryStore::new(limits(config)))
+}
+
+/// Opens the store, and makes it if it is a directory that is not there yet.
+pub(super) async fn open(config: &GatewayConfig) -> Result<Arc<dyn ResultStore>, UnusableStore> {
+    match &config.store.location {
+        StoreLocation::Sqlite(directory) => {
+            open_sqlite(config, directory).map_err(|error| UnusableStore::new(config, &error))
+        }
+        StoreLocation::Redis(url) => redis::open(config, url).await,
+        _ => Ok(in_memory(config)),
+    }
+}
+
+/// Reaches the store and says what is there, a line each; makes nothing that stays. No line where nothing outlives the
+/// process.
+pub(super) async fn probe(config: &GatewayConfig) -> Result<Vec<String>, UnusableStore> {
+    match &config.store.location {
+        StoreLocation::Sqlite(directory) => {
+            probe_sqlite(config, directory).map_err(|error| UnusableStore::new(config, &error))
+        }
+        StoreLocation::Redis(url) => redis::probe(config, url).await,
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn sqlite_options(config: &GatewayConfig) -> SqliteOptions {
+    let durability = match config.store.durability {
+        Some(Durability::Flushed) => SqliteDurability::Flushed,
+        _ => SqliteDurability::Process,
+    };
+    SqliteOptions::default()
+        .with_limits(limits(config))
+        .with_keep_results(true)
+        .with_durability(durability)
+}
+
+fn open_sqlite(
+    config: &GatewayConfig,
+    directory: &Path,
+) -> Result<Arc<dyn ResultStore>, StoreError> {
+    let store = SqliteStore::open(directory, sqlite_options(config))?;
+    if !store.probe()?.can_write {
+        return Err(StoreError::ReadOnly { source: None });
+    }
+    Ok(Arc::new(store))
+}
+
+fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<Vec<String>, StoreError> {
+    let place = directory.display();
+    let options = sqlite_options(config).with_must_exist(true);
+    let found = match SqliteStore::open(directory, options) {
+        Ok(store) => store.probe()?,
+        Err(StoreError::Absent) => {
+            let line =
+                format!("{place}: nothing is there yet, the gateway makes it when it starts");
+            return Ok(vec![line]);
+        }
+        Err(error) => return Err(error),
+    };
+    if !found.can_write {
+        return Err(StoreError::ReadOnly { source: None });
+    }
+    let free = found
+        .free_bytes
+        .map_or_else(String::new, |free| format!(", {} MiB free", free >> 20));
+    Ok(vec![format!(
+        "{place}: {} of {} bytes, {} of {} bytes{free}",
+        count(found.results, "result"),
+        found.result_bytes,
+        count(found.artifacts, "artifact"),
+        found.artifact_bytes,
+    )])
+}

@@ -1,0 +1,75 @@
+//! A gateway with its store on a Redis server, which the test starts.
+
+use super::{
+    file,
+    lasting::{echo, local, number, say},
+    run, start,
+};
+use crossfeed_redis_servers::{Server, is_installed};
+use serde_json::json;
+use std::{io::Read as _, time::Instant};
+
+/// A configuration with a store at this URL.
+fn configuration(name: &str, store: &str) -> String {
+    let echo = echo();
+    let servers = format!("[mcpServers.one]\ncommand = 'sh'\nargs = ['{echo}']\n");
+    file(name, &format!("[store]\n{store}\n{servers}"))
+}
+
+#[tokio::test]
+async fn a_session_goes_on_with_results_on_redis() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let set = ["CONFIG", "SET", "requirepass", "s3cret-s3cret"];
+    server.ask(&set).await.unwrap();
+    let password = file("lasting-redis.password", "s3cret-s3cret\n");
+    let store = format!("url = '{}'\npassword_file = '{password}'", server.url());
+    let config = configuration("lasting-redis.toml", &store);
+    tokio::task::spawn_blocking(move || {
+        let checked = run(&["gateway", "--check", "--config", &config], "");
+        assert_eq!(checked.status, 0, "{checked:?}");
+        assert!(checked.out.contains("\nstore: Redis "), "{checked:?}");
+        let args = ["--config", &config, "--session", "work"];
+        let mut before = local(&args, &[]);
+        assert!(say(&mut before, &json!("one")).contains("heard one"));
+        drop(before);
+        let mut after = local(&args, &[]);
+        let answer = say(&mut after, &json!({"$tool": "call_1"}));
+        assert!(answer.contains("heard heard one"), "{answer}");
+        assert!(number(&answer) > 1, "{answer}");
+    })
+    .await
+    .unwrap();
+}
+
+#[test]
+fn a_server_that_is_away_is_waited_for_and_then_said() {
+    let config = configuration(
+        "lasting-away.toml",
+        "url = 'redis://ann:s3cret@127.0.0.1:1'",
+    );
+    let checked = run(&["gateway", "--check", "--config", &config], "");
+    assert_eq!(checked.status, 1, "{checked:?}");
+    let says = "error: store: the store on Redis: the store cannot answer";
+    assert!(checked.out.contains(says), "{checked:?}");
+    assert!(!checked.out.contains("s3cret"), "{checked:?}");
+    let began = Instant::now();
+    let mut gateway = start(&["gateway", "--config", &config]);
+    assert_eq!(gateway.wait().unwrap().code(), Some(2));
+    assert!(began.elapsed().as_secs() >= 9);
+    let mut err = String::new();
+    gateway
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    assert!(err.contains("waiting for the store"), "{err}");
+    assert!(
+        err.contains("the store on Redis: the store cannot answer"),
+        "{err}"
+    );
+    assert!(!err.contains("s3cret"), "{err}");
+}

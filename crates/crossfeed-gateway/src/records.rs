@@ -1,0 +1,142 @@
+//! What the gateway must know again after a restart, as records in its store: sessions, the numbers of ids, a key.
+//!
+//! A record is JSON with the number of its format. Members that this version does not know are ignored; a record of a
+//! later format is an error, since what it means is unknown.
+
+#[cfg(test)]
+pub(crate) mod fake;
+pub(crate) mod session;
+
+use bytes::Bytes;
+use crossfeed_store::{
+    Digest, Expected, Listed, ListedArtifact, ResultStore, StateStore, StoreError,
+};
+use crossfeed_wire::Scope;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{sync::Arc, time::Duration};
+
+/// The format that is written, and the last one that is read.
+const FORMAT: i64 = 1;
+
+/// The records of a gateway; only of a store that has a place for them.
+#[derive(Clone)]
+pub(crate) struct Records(Arc<dyn ResultStore>);
+
+/// A record as it was read, and which write it was.
+pub(crate) struct Found<T> {
+    pub(crate) value: T,
+    pub(crate) version: u64,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    format: i64,
+}
+
+#[derive(Serialize)]
+struct Written<'v, T> {
+    format: i64,
+    #[serde(flatten)]
+    value: &'v T,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the gateway's record `{kind}` cannot be read")]
+struct UnreadableRecord {
+    kind: &'static str,
+    source: serde_json::Error,
+}
+
+/// The key of a record: its kind, and a digest of what it is about, which may be a secret.
+pub(crate) struct Key {
+    kind: &'static str,
+    text: String,
+}
+
+impl Key {
+    pub(crate) fn new(kind: &'static str, parts: &[&str]) -> Self {
+        let parts = parts.iter().map(|part| Some(part.as_bytes()));
+        let digest = Digest::of_parts(parts).to_hex();
+        let text = format!("gateway/{kind}/{digest}");
+        Self { kind, text }
+    }
+
+    pub(crate) fn of_scope(kind: &'static str, scope: &Scope) -> Self {
+        Self::new(kind, &[scope.tenant(), scope.project(), scope.session()])
+    }
+}
+
+impl Records {
+    /// The records of a store, if it keeps any.
+    pub(crate) fn of(store: Arc<dyn ResultStore>) -> Option<Self> {
+        store.state()?;
+        Some(Self(store))
+    }
+
+    fn state(&self) -> Result<&dyn StateStore, StoreError> {
+        self.0.state().ok_or(StoreError::Absent)
+    }
+
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        key: &Key,
+    ) -> Result<Option<Found<T>>, StoreError> {
+        let Some(record) = self.state()?.read(&key.text).await? else {
+            return Ok(None);
+        };
+        let unreadable = |source| StoreError::Unavailable {
+            source: Box::new(UnreadableRecord {
+                kind: key.kind,
+                source,
+            }),
+            retry: false,
+        };
+        let header: Header = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        if header.format > FORMAT {
+            return Err(StoreError::Newer {
+                found: header.format,
+                known: FORMAT,
+            });
+        }
+        let value = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        let version = record.version;
+        Ok(Some(Found { value, version }))
+    }
+
+    /// Writes a record that is kept for `time`; returns its version, or `None` where something else is there than
+    /// expected.
+    pub(crate) async fn write<T: Serialize + Sync>(
+        &self,
+        key: &Key,
+        value: &T,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError> {
+        let written = Written {
+            format: FORMAT,
+            value,
+        };
+        let text = serde_json::to_vec(&written).map_err(|source| StoreError::Unavailable {
+            source: Box::new(source),
+            retry: false,
+        })?;
+        self.state()?
+            .write(&key.text, Bytes::from(text), expected, time)
+            .await
+    }
+
+    pub(crate) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
+        self.state()?.remove(&key.text).await
+    }
+
+    /// What is recorded in a scope.
+    pub(crate) async fn recorded(
+        &self,
+        scope: &Scope,
+    ) -> Result<(Vec<Listed>, Vec<ListedArtifact>), StoreError> {
+        Ok((
+            self.0.list(scope).await?,
+            self.0.list_artifacts(scope).await?,
+        ))
+    }
+}

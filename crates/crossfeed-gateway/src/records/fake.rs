@@ -1,0 +1,174 @@
+//! A store that outlives the gateways of a test.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use crossfeed_store::{
+    ArtifactLookup, CallLeases, Expected, Listed, ListedArtifact, Lookup, MemoryLimits,
+    MemoryStore, Recorded, ResultStore, StateRecord, StateStore, StoreError, StoredArtifact,
+    StoredResult, Usage,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use parking_lot::Mutex;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Results in memory, and records that are over in the time of the test's runtime.
+pub(crate) struct LastingStore {
+    results: MemoryStore,
+    records: Mutex<BTreeMap<String, (StateRecord, Instant)>>,
+    versions: AtomicU64,
+    /// It answers no request about records.
+    pub(crate) is_away: AtomicBool,
+}
+
+impl LastingStore {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            results: MemoryStore::new(MemoryLimits::default()),
+            records: Mutex::default(),
+            versions: AtomicU64::new(1),
+            is_away: AtomicBool::new(false),
+        })
+    }
+
+    /// The keys of the records of a kind.
+    pub(crate) fn keys(&self, kind: &str) -> Vec<String> {
+        let start = format!("gateway/{kind}/");
+        let mut records = self.records.lock();
+        records.retain(|_, (_, end)| *end > Instant::now());
+        let keys = records.keys().filter(|key| key.starts_with(&start));
+        keys.cloned().collect()
+    }
+
+    /// The bytes of a record.
+    pub(crate) fn bytes(&self, key: &str) -> Bytes {
+        self.records.lock()[key].0.value.clone()
+    }
+
+    /// Replaces the bytes of a record.
+    pub(crate) fn overwrite(&self, key: &str, bytes: &str) {
+        let mut records = self.records.lock();
+        records.get_mut(key).unwrap().0.value = Bytes::copy_from_slice(bytes.as_bytes());
+    }
+
+    fn answers(&self) -> Result<(), StoreError> {
+        if self.is_away.load(Ordering::Relaxed) {
+            let (source, retry) = ("away".into(), true);
+            return Err(StoreError::Unavailable { source, retry });
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl StateStore for LastingStore {
+    async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
+        self.answers()?;
+        let records = self.records.lock();
+        let found = records.get(key).filter(|(_, end)| *end > Instant::now());
+        Ok(found.map(|(record, _)| record.clone()))
+    }
+
+    async fn write(
+        &self,
+        key: &str,
+        value: Bytes,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError> {
+        self.answers()?;
+        let mut records = self.records.lock();
+        let found = records.get(key).filter(|(_, end)| *end > Instant::now());
+        let found = found.map(|(record, _)| record.version);
+        let is_expected = match expected {
+            Expected::Any => true,
+            Expected::Absent => found.is_none(),
+            Expected::Version(version) => found == Some(version),
+        };
+        if !is_expected {
+            return Ok(None);
+        }
+        let version = self.versions.fetch_add(1, Ordering::Relaxed);
+        let record = StateRecord::new(value, version);
+        records.insert(key.to_owned(), (record, Instant::now() + time));
+        Ok(Some(version))
+    }
+
+    async fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.answers()?;
+        self.records.lock().remove(key);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ResultStore for LastingStore {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        self.results.put(scope, call, result).await
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        self.results.get(scope, call).await
+    }
+
+    async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        self.results.measure(scope, call).await
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        self.results.put_artifact(scope, artifact).await
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<ArtifactLookup, StoreError> {
+        self.results.get_artifact(scope, artifact, call).await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        self.results.list_artifacts(scope).await
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        self.results.list(scope).await
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.results.remove_session(scope).await
+    }
+
+    fn held(&self) -> Option<Usage> {
+        self.results.held()
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        None
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        Some(self)
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        self.results.sweep().await
+    }
+}

@@ -1,0 +1,129 @@
+//! Results and ids that outlive the process.
+
+use super::{
+    conversations::{
+        caller, in_thread_recorded, in_thread_referred, is_unknown, named, recorded, referred,
+    },
+    *,
+};
+use crate::records::fake::LastingStore;
+use std::sync::atomic::Ordering;
+
+fn number(id: &str) -> u64 {
+    id.strip_prefix("call_").unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn ids_go_on_behind_those_that_were_given() {
+    let store = LastingStore::new();
+    let mut last = 0;
+    for process in 0..4 {
+        let world = World::over(&store, None, Vec::new()).await;
+        let client = world.client(caller(named("a"), Some("1"))).await;
+        for call in 0..20 {
+            let id = recorded(&client, params("search", json!({})), "x").await;
+            assert!(number(&id) > last, "{process} {call}: {id} {last}");
+            last = number(&id);
+        }
+        let first = referred(&client, "call_1", None).await;
+        assert_eq!(first.unwrap(), "x");
+        last += 1;
+    }
+    // Some are left out, but few.
+    assert!(last < 4 * (20 + 1 + 16), "{last}");
+}
+
+#[tokio::test]
+async fn ids_go_on_behind_results_where_their_record_is_gone() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    for _ in 0..3 {
+        recorded(&client, params("search", json!({})), "x").await;
+    }
+    let keys = store.keys("ids");
+    assert_eq!(keys.len(), 1);
+    let state = crossfeed_store::ResultStore::state(&*store).unwrap();
+    state.remove(&keys[0]).await.unwrap();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    let id = recorded(&client, params("search", json!({})), "x").await;
+    assert_eq!(id, "call_4");
+    client.close().await;
+    assert_eq!(store.keys("ids"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn conversations_go_on() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let before = world.client(caller(named("a"), Some("1"))).await;
+    assert_eq!(in_thread_recorded(&before, "t", "one").await, "call_1");
+    let world = World::over(&store, None, Vec::new()).await;
+    let after = world.client(caller(named("a"), Some("2"))).await;
+    let referred = in_thread_referred(&after, "call_1", "t").await;
+    assert_eq!(referred.unwrap(), "one");
+    assert!(number(&in_thread_recorded(&after, "t", "two").await) > 2);
+    is_unknown(in_thread_referred(&after, "call_1", "u").await);
+    let other = world.client(caller(named("b"), Some("2"))).await;
+    is_unknown(in_thread_referred(&other, "call_1", "t").await);
+}
+
+#[tokio::test]
+async fn the_local_client_goes_on_under_the_name_of_its_session_only() {
+    let store = LastingStore::new();
+    let session = |name: &'static str| World::over(&store, Some(name), Vec::new());
+    let local = || caller(Principal::Local, Some("named"));
+    let before = session("s").await.client(local()).await;
+    assert_eq!(in_thread_recorded(&before, "t", "one").await, "call_1");
+    let after = session("s").await.client(local()).await;
+    let referred = in_thread_referred(&after, "call_1", "t").await;
+    assert_eq!(referred.unwrap(), "one");
+    let other = session("other").await.client(local()).await;
+    is_unknown(in_thread_referred(&other, "call_1", "t").await);
+    for _ in 0..2 {
+        let unnamed = World::over(&store, None, Vec::new()).await;
+        let unnamed = unnamed.client(local()).await;
+        is_unknown(in_thread_referred(&unnamed, "call_1", "t").await);
+    }
+}
+
+#[tokio::test]
+async fn signed_ids_are_known_after_a_restart() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let before = world.client(caller(named("a"), None)).await;
+    let id = recorded(&before, params("search", json!({})), "one").await;
+    let world = World::over(&store, None, Vec::new()).await;
+    let after = world.client(caller(named("a"), None)).await;
+    assert_eq!(referred(&after, &id, None).await.unwrap(), "one");
+    let other = world.client(caller(named("b"), None)).await;
+    is_unknown(referred(&other, &id, None).await);
+    // The key is the gateway's own.
+    assert_eq!(store.keys("key").len(), 1);
+}
+
+#[tokio::test]
+async fn without_the_sources_of_a_result_it_goes_nowhere() {
+    let store = LastingStore::new();
+    let rules = || vec![FlowRule::new("r", "a/search", "a/fetch", false)];
+    let world = World::over(&store, None, rules()).await;
+    let before = world.client(caller(named("a"), Some("1"))).await;
+    recorded(&before, params("search", json!({})), "one").await;
+    let world = World::over(&store, None, rules()).await;
+    let after = world.client(caller(named("a"), Some("1"))).await;
+    let refused = referred(&after, "call_1", None).await.unwrap_err();
+    assert!(refused.starts_with("flow.refused"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_call_without_an_id_may_be_made_but_not_referred_to() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    store.is_away.store(true, Ordering::Relaxed);
+    let call = forward(&client, params("search", json!({}))).await;
+    drop(call);
+    let refused = referred(&client, "call_1", None).await.unwrap_err();
+    assert!(refused.starts_with("store.unavailable"), "{refused}");
+}
