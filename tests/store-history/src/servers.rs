@@ -63,7 +63,7 @@ impl Servers {
         let away = Duration::from_millis(seed.below(AWAY));
         Ok(Some(match self {
             Self::None => return Ok(None),
-            Self::Single(server, proxy) => match seed.below(6) {
+            Self::Single(server, proxy) => match seed.below(8) {
                 0 => killed(server, away).await?,
                 1 => paused(server, away).await,
                 2 => {
@@ -79,7 +79,8 @@ impl Servers {
                 more => {
                     let (weather, fault) = match more {
                         4 => (Weather::Cut, "connections cut"),
-                        _ if seed.chance(50) => (Weather::Silent, "connections silent"),
+                        5 => (Weather::Silent, "connections silent"),
+                        6 => (Weather::Unanswered, "answers kept back"),
                         _ => (Weather::Slow, "connections slow"),
                     };
                     proxy.set(weather);
