@@ -1,27 +1,17 @@
-//! Several servers: a primary with a replica and a sentinel, and a cluster.
+//! Several servers: a primary with replicas and a sentinel, and a cluster.
 
-use crate::{
-    Problem,
-    server::{Server, free_port, new_folder},
-};
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
-use tokio::time::sleep;
+use crate::{Problem, eventually, server::Server};
 
-/// How long servers may take to agree.
-const AGREE: Duration = Duration::from_secs(30);
 /// How long a primary is away before the sentinel has another one promoted.
 const DOWN_AFTER: &str = "500";
 /// Slots of a cluster.
 const SLOTS: usize = 16_384;
 
-/// A primary, its replica, and a sentinel that promotes the replica when the primary is away.
+/// A primary, its replicas, and a sentinel that promotes one of them when the primary is away.
 #[derive(Debug)]
 pub struct Replicated {
-    /// The servers; which of them is the primary changes.
-    pub servers: [Server; 2],
+    /// The servers; the first is the primary until another one is promoted.
+    pub servers: Vec<Server>,
     sentinel: Server,
 }
 
@@ -29,42 +19,33 @@ impl Replicated {
     /// The name of the primary to ask the sentinel for.
     pub const MASTER: &str = "main";
 
-    /// Starts both with these options, and waits until the replica follows.
+    /// Starts a primary and so many replicas with these options, and waits until the replicas follow.
     ///
     /// # Errors
     ///
     /// When they do not start, or agree, in time.
-    pub async fn start(options: &[&str]) -> Result<Self, Problem> {
-        let first = configured(&[]).await?;
-        let follows = format!("127.0.0.1 {}", first.port());
-        let second = configured(&["replicaof", &follows]).await?;
-        for server in [&first, &second] {
-            for option in options.chunks(2) {
-                let [name, value] = option else {
-                    return Err("options come in pairs".to_owned());
-                };
-                server
-                    .ask(&["CONFIG", "SET", name.trim_start_matches("--"), value])
-                    .await?;
-            }
+    pub async fn start(replicas: usize, options: &[&str]) -> Result<Self, Problem> {
+        // Whom a server follows is in its file: it is rewritten when another one is promoted.
+        let common = "save \"\"\nrepl-diskless-sync yes\nrepl-diskless-sync-delay 0\n";
+        let mut servers = vec![Server::start_as(Some(common), options).await?];
+        let primary = servers[0].port();
+        let follows = format!("{common}replicaof 127.0.0.1 {primary}\n");
+        for _ in 0..replicas {
+            servers.push(Server::start_as(Some(&follows), options).await?);
         }
-        let folder = new_folder()?;
-        let config = folder.join("sentinel.conf");
+        // A sentinel asks a primary for its replicas at once, and then seldom.
+        eventually("the replicas follow", || async {
+            Ok(followers(&servers[0]).await? == Some(replicas))
+        })
+        .await?;
         let name = Self::MASTER;
-        let text = format!(
-            "sentinel monitor {name} 127.0.0.1 {} 1\n\
+        let watches = format!(
+            "sentinel monitor {name} 127.0.0.1 {primary} 1\n\
              sentinel down-after-milliseconds {name} {DOWN_AFTER}\n\
-             sentinel failover-timeout {name} 2000\n",
-            first.port()
+             sentinel failover-timeout {name} 2000\n"
         );
-        fs::write(&config, text).map_err(|error| error.to_string())?;
-        let config = config.display().to_string();
-        let sentinel =
-            Server::start_at(free_port()?, folder, &[], &[&config, "--sentinel"]).await?;
-        let replicated = Self {
-            servers: [first, second],
-            sentinel,
-        };
+        let sentinel = Server::start_as(Some(&watches), &["--sentinel"]).await?;
+        let replicated = Self { servers, sentinel };
         replicated.is_whole().await?;
         Ok(replicated)
     }
@@ -85,54 +66,48 @@ impl Replicated {
     ///
     /// When the sentinel does not answer.
     pub async fn primary(&self) -> Result<usize, Problem> {
-        let answer = self
-            .sentinel
-            .ask(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self::MASTER])
-            .await?;
-        let crate::talk::Answer::List(address) = answer else {
-            return Err("the sentinel knows no primary".to_owned());
-        };
-        let port = address.get(1).map_or("", |port| port.text());
-        let is_it = |server: &Server| server.port().to_string() == port;
-        self.servers
-            .iter()
-            .position(is_it)
-            .ok_or(format!("no server listens at {port}"))
+        let question = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self::MASTER];
+        let address = self.sentinel.ask(&question).await?.texts();
+        let port = address.get(1).ok_or("the sentinel knows no primary")?;
+        let is_it = |server: &Server| server.port().to_string() == *port;
+        let found = self.servers.iter().position(is_it);
+        found.ok_or_else(|| format!("no server listens at {port}"))
     }
 
-    /// Waits until one is the primary, the other follows it, and the sentinel knows both.
+    /// Waits until another server than this one is the primary.
+    ///
+    /// # Errors
+    ///
+    /// When that takes too long.
+    pub async fn is_promoted(&self, before: usize) -> Result<(), Problem> {
+        eventually("a replica is promoted", || async {
+            Ok(self.primary().await? != before)
+        })
+        .await
+    }
+
+    /// Waits until one is the primary, all others follow it, and the sentinel knows them.
     ///
     /// # Errors
     ///
     /// When that takes too long.
     pub async fn is_whole(&self) -> Result<(), Problem> {
-        until("primary, replica and sentinel agree", || async {
+        let replicas = self.servers.len() - 1;
+        eventually("primary, replicas and sentinel agree", || async {
             let primary = self.primary().await?;
-            let replication = self.servers[primary].ask(&["INFO", "replication"]).await?;
-            let known = self
-                .sentinel
-                .ask(&["SENTINEL", "MASTER", Self::MASTER])
-                .await?;
-            let known = format!("{known:?}");
-            Ok(replication.text().contains("role:master")
-                && replication.text().contains("state=online")
-                && known.contains(r#"Text("num-slaves"), Text("1")"#))
+            let follow = followers(&self.servers[primary]).await?;
+            let known = self.sentinel.info("sentinel", "master0").await?;
+            Ok(follow == Some(replicas) && known.contains(&format!("slaves={replicas},")))
         })
         .await
     }
 }
 
-/// A server with a configuration file, which the sentinel rewrites.
-async fn configured(line: &[&str]) -> Result<Server, Problem> {
-    let folder = new_folder()?;
-    let config = folder.join("redis.conf");
-    let text = format!(
-        "{}\nsave \"\"\nrepl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
-        line.join(" ")
-    );
-    fs::write(&config, text).map_err(|error| error.to_string())?;
-    let config = config.display().to_string();
-    Server::start_at(free_port()?, folder, &[], &[&config]).await
+/// How many replicas follow a primary; nothing for a server that is none.
+async fn followers(server: &Server) -> Result<Option<usize>, Problem> {
+    let says = server.ask(&["INFO", "replication"]).await?;
+    let is_primary = says.field("role") == "master";
+    Ok(is_primary.then(|| says.text().matches("state=online").count()))
 }
 
 /// A cluster of primaries without replicas.
@@ -149,11 +124,10 @@ impl Cluster {
     ///
     /// When they do not start, or agree, in time.
     pub async fn start(nodes: usize, options: &[&str]) -> Result<Self, Problem> {
-        let mut own = vec!["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
-        own.extend(options);
+        let own = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
         let mut started = Vec::new();
         for _ in 0..nodes {
-            started.push(Server::start(&own).await?);
+            started.push(Server::start(&[&own, options].concat()).await?);
         }
         let cluster = Self { nodes: started };
         for (index, node) in cluster.nodes.iter().enumerate() {
@@ -185,33 +159,17 @@ impl Cluster {
     ///
     /// When that takes too long.
     pub async fn is_whole(&self) -> Result<(), Problem> {
-        let known = format!("cluster_known_nodes:{}", self.nodes.len());
-        until("the nodes of the cluster agree", || async {
+        let known = self.nodes.len().to_string();
+        eventually("the nodes of the cluster agree", || async {
             for node in &self.nodes {
                 let info = node.ask(&["CLUSTER", "INFO"]).await?;
-                if !info.text().contains("cluster_state:ok") || !info.text().contains(&known) {
+                if info.field("cluster_state") != "ok" || info.field("cluster_known_nodes") != known
+                {
                     return Ok(false);
                 }
             }
             Ok(true)
         })
         .await
-    }
-}
-
-/// Asks again and again until the answer is yes.
-async fn until<F>(what: &str, ask: impl Fn() -> F) -> Result<(), Problem>
-where
-    F: Future<Output = Result<bool, Problem>>,
-{
-    let end = Instant::now() + AGREE;
-    loop {
-        match ask().await {
-            Ok(true) => return Ok(()),
-            answer if Instant::now() > end => {
-                return Err(format!("waited too long until {what}: {answer:?}"));
-            }
-            _ => sleep(Duration::from_millis(50)).await,
-        }
     }
 }

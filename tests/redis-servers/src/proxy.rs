@@ -9,6 +9,7 @@ use tokio::{
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
     sync::watch,
+    task::{JoinHandle, JoinSet},
     time::sleep,
 };
 
@@ -22,7 +23,9 @@ pub enum Weather {
     Slow,
     /// Connections stay, and nothing passes.
     Silent,
-    /// Connections are cut, after some bytes of the next answer, and none are taken.
+    /// Connections stay, and requests pass; answers are kept back.
+    Unanswered,
+    /// Connections are cut, after some bytes of what is said next, and none are taken.
     Cut,
 }
 
@@ -30,12 +33,27 @@ pub enum Weather {
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
-    weather: Arc<watch::Sender<Weather>>,
+    state: Arc<watch::Sender<State>>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    weather: Weather,
+    /// Bytes of answers that still pass until a connection is cut.
+    left: Option<usize>,
+    cuts: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Requests,
+    Answers,
 }
 
 /// How long a piece takes in slow weather.
 const SLOW: Duration = Duration::from_millis(15);
-/// Bytes of an answer that pass before a connection is cut.
+/// Bytes that pass before a connection is cut, where a test has not said how many.
 const CUT_AFTER: usize = 7;
 
 impl Proxy {
@@ -48,10 +66,13 @@ impl Proxy {
         let failed = |error: std::io::Error| error.to_string();
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let weather = Arc::new(watch::Sender::new(Weather::Fair));
-        // The task ends with the sender: it holds only a receiver.
-        tokio::spawn(listen(listener, to, weather.subscribe()));
-        Ok(Self { port, weather })
+        let state = Arc::new(watch::Sender::new(State {
+            weather: Weather::Fair,
+            left: None,
+            cuts: 0,
+        }));
+        let task = tokio::spawn(listen(listener, to, Arc::clone(&state)));
+        Ok(Self { port, state, task })
     }
 
     /// Where it listens.
@@ -60,27 +81,51 @@ impl Proxy {
         self.port
     }
 
+    /// `redis://127.0.0.1:PORT`
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
     /// Changes how all connections are from now on.
     pub fn set(&self, weather: Weather) {
-        self.weather.send_replace(weather);
+        self.state.send_modify(|state| state.weather = weather);
+    }
+
+    /// Cuts a connection once, after so many bytes more of answers.
+    pub fn cut_after(&self, bytes: usize) {
+        self.state.send_modify(|state| state.left = Some(bytes));
+    }
+
+    /// How often connections were cut since the start as [`cut_after`](Self::cut_after) said.
+    #[must_use]
+    pub fn cuts(&self) -> usize {
+        self.state.borrow().cuts
     }
 }
 
-async fn listen(listener: TcpListener, to: u16, weather: watch::Receiver<Weather>) {
-    let mut ends = weather.clone();
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Connections end with this task.
+async fn listen(listener: TcpListener, to: u16, state: Arc<watch::Sender<State>>) {
+    let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 let Ok((client, _)) = accepted else { continue };
-                tokio::spawn(pass(client, to, weather.clone()));
+                connections.spawn(pass(client, to, Arc::clone(&state)));
             }
-            () = async { while ends.changed().await.is_ok() {} } => return,
+            Some(_) = connections.join_next() => {}
         }
     }
 }
 
-async fn pass(client: TcpStream, to: u16, weather: watch::Receiver<Weather>) {
-    if *weather.borrow() == Weather::Cut {
+async fn pass(client: TcpStream, to: u16, state: Arc<watch::Sender<State>>) {
+    if state.borrow().weather == Weather::Cut {
         return;
     }
     let Ok(server) = TcpStream::connect(("127.0.0.1", to)).await else {
@@ -90,41 +135,52 @@ async fn pass(client: TcpStream, to: u16, weather: watch::Receiver<Weather>) {
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
     tokio::select! {
-        () = copy(client_read, server_write, weather.clone()) => {}
-        () = copy(server_read, client_write, weather) => {}
+        () = copy(Way::Requests, client_read, server_write, &state) => {}
+        () = copy(Way::Answers, server_read, client_write, &state) => {}
     }
 }
 
 async fn copy(
+    way: Way,
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    mut weather: watch::Receiver<Weather>,
+    state: &watch::Sender<State>,
 ) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else {
             return;
         };
-        let now = *weather.borrow_and_update();
-        match now {
-            Weather::Fair => {}
-            Weather::Slow => sleep(SLOW).await,
-            Weather::Silent => {
-                // Until it changes; the proxy may end first.
-                if weather
-                    .wait_for(|now| *now != Weather::Silent)
-                    .await
-                    .is_err()
-                {
-                    return;
-                }
-            }
-            Weather::Cut => {
-                let _ = to.write_all(&buffer[..read.min(CUT_AFTER)]).await;
-                return;
-            }
+        let passes = |state: &State| match state.weather {
+            Weather::Silent => false,
+            Weather::Unanswered => way == Way::Requests,
+            Weather::Fair | Weather::Slow | Weather::Cut => true,
+        };
+        let weather = match state.subscribe().wait_for(passes).await {
+            Ok(state) => state.weather,
+            Err(_) => return,
+        };
+        let mut cut = (weather == Weather::Cut).then_some(CUT_AFTER.min(read));
+        if weather == Weather::Slow {
+            sleep(SLOW).await;
         }
-        if to.write_all(&buffer[..read]).await.is_err() {
+        if way == Way::Answers {
+            state.send_if_modified(|state| {
+                match state.left {
+                    Some(left) if left <= read => {
+                        cut = Some(left);
+                        state.left = None;
+                        state.cuts += 1;
+                    }
+                    Some(left) => state.left = Some(left - read),
+                    None => {}
+                }
+                // Nobody waits for this.
+                false
+            });
+        }
+        let written = to.write_all(&buffer[..cut.unwrap_or(read)]).await;
+        if cut.is_some() || written.is_err() {
             return;
         }
     }

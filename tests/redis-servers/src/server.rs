@@ -2,21 +2,20 @@
 
 use crate::{
     Problem,
+    folder::Folder,
+    port::free_port,
     talk::{self, Answer},
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
     io::Write as _,
-    path::{Path, PathBuf},
-    process::Stdio,
+    path::Path,
+    process::{Child, Command, Stdio},
     sync::OnceLock,
     time::{Duration, Instant},
 };
-use tokio::{
-    process::{Child, Command},
-    time::sleep,
-};
+use tokio::time::sleep;
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -36,7 +35,7 @@ const TRIES: usize = 5;
 pub fn is_installed() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     let installed = *INSTALLED.get_or_init(|| {
-        let version = std::process::Command::new("redis-server")
+        let version = Command::new("redis-server")
             .arg("--version")
             .stdout(Stdio::null())
             .status();
@@ -58,21 +57,31 @@ pub fn is_installed() -> bool {
 #[derive(Debug)]
 pub struct Server {
     port: u16,
-    folder: PathBuf,
-    options: Vec<String>,
-    child: Child,
+    arguments: Vec<String>,
+    process: Process,
+    folder: Folder,
 }
+
+/// A process that ends with this.
+#[derive(Debug)]
+struct Process(Child);
 
 impl Server {
     /// Starts a server with these options beside those of a test, as on its command line: `["--appendonly", "yes"]`.
+    /// Without options it keeps nothing on the disk.
     ///
     /// # Errors
     ///
     /// When it does not answer in time.
     pub async fn start(options: &[&str]) -> Result<Self, Problem> {
+        Self::start_as(None, &[&["--save", ""], options].concat()).await
+    }
+
+    /// Starts a server with a file of configuration, which it may rewrite.
+    pub(crate) async fn start_as(file: Option<&str>, options: &[&str]) -> Result<Self, Problem> {
         let mut problem = Problem::new();
         for _ in 0..TRIES {
-            match Self::start_at(free_port()?, new_folder()?, options, &[]).await {
+            match Self::try_start(file, options).await {
                 Ok(server) => return Ok(server),
                 Err(error) => problem = error,
             }
@@ -80,47 +89,50 @@ impl Server {
         Err(problem)
     }
 
-    /// Starts a server at a port, with its data in a folder; `first` are arguments before all options.
-    pub(crate) async fn start_at(
-        port: u16,
-        folder: PathBuf,
-        options: &[&str],
-        first: &[&str],
-    ) -> Result<Self, Problem> {
-        let mut all: Vec<String> = first.iter().map(|it| (*it).to_owned()).collect();
-        let place = folder.display().to_string();
-        let port_text = port.to_string();
-        for option in [
-            ["--port", &port_text],
-            ["--bind", "127.0.0.1"],
-            ["--dir", &place],
-        ] {
-            all.extend(option.map(str::to_owned));
+    async fn try_start(file: Option<&str>, options: &[&str]) -> Result<Self, Problem> {
+        let (port, folder) = (free_port()?, Folder::new()?);
+        let mut arguments = Vec::new();
+        if let Some(text) = file {
+            let path = folder.0.join("redis.conf");
+            fs::write(&path, text).map_err(|error| error.to_string())?;
+            arguments.push(path.display().to_string());
         }
-        all.extend(options.iter().map(|it| (*it).to_owned()));
-        let child = spawn(&folder, &all)?;
-        let server = Self {
+        let (port_text, place) = (port.to_string(), folder.0.display().to_string());
+        let own = ["--port", &port_text, "--bind", "127.0.0.1", "--dir", &place];
+        arguments.extend(own.iter().chain(options).map(|&text| text.to_owned()));
+        let mut server = Self {
             port,
+            process: Process::start(&folder.0, &arguments)?,
+            arguments,
             folder,
-            options: all,
-            child,
         };
         server.is_up().await?;
         Ok(server)
     }
 
-    async fn is_up(&self) -> Result<(), Problem> {
+    async fn is_up(&mut self) -> Result<(), Problem> {
         let end = Instant::now() + START;
         loop {
-            match talk::ask(self.port, &["PING"]).await {
-                Ok(_) => return Ok(()),
-                Err(problem) if Instant::now() > end => {
-                    let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-                    return Err(format!("{problem}\n{log}"));
-                }
-                Err(_) => {}
+            let problem = match self.answers().await {
+                Ok(()) => return Ok(()),
+                Err(problem) => problem,
+            };
+            if self.process.has_ended() || Instant::now() > end {
+                let log = fs::read_to_string(self.folder.0.join("log")).unwrap_or_default();
+                return Err(format!("{problem}\n{log}"));
             }
             sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Whether it is this server that listens at its port, and has read what it has kept.
+    async fn answers(&self) -> Result<(), Problem> {
+        self.ask(&["PING"]).await?;
+        let there = self.info("server", "process_id").await?;
+        if there == self.process.0.id().to_string() {
+            Ok(())
+        } else {
+            Err(format!("another server listens at port {}", self.port))
         }
     }
 
@@ -133,7 +145,7 @@ impl Server {
     /// Where its data is.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.folder.0
     }
 
     /// `redis://127.0.0.1:PORT`
@@ -151,8 +163,18 @@ impl Server {
         talk::ask(self.port, command).await
     }
 
+    /// A field of what `INFO` says of this section; empty where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// That the server does not answer.
+    pub async fn info(&self, section: &str, field: &str) -> Result<String, Problem> {
+        let answer = self.ask(&["INFO", section]).await?;
+        Ok(answer.field(field).to_owned())
+    }
+
     fn signal(&self, signal: Signal) {
-        let pid = self.child.id().and_then(|id| i32::try_from(id).ok());
+        let pid = i32::try_from(self.process.0.id()).ok();
         if let Some(pid) = pid.and_then(Pid::from_raw) {
             // A process that is gone is not an error.
             let _ = kill_process(pid, signal);
@@ -170,8 +192,8 @@ impl Server {
     }
 
     /// Kills it, as `kill -9` does.
-    pub async fn kill(&mut self) {
-        let _ = self.child.kill().await;
+    pub fn kill(&mut self) {
+        self.process.end();
     }
 
     /// Starts it again at its port, with what it has kept.
@@ -180,59 +202,42 @@ impl Server {
     ///
     /// When it does not answer in time.
     pub async fn restart(&mut self) -> Result<(), Problem> {
-        self.child = spawn(&self.folder, &self.options)?;
+        self.process = Process::start(&self.folder.0, &self.arguments)?;
         self.is_up().await
     }
 }
 
-impl Drop for Server {
+impl Process {
+    #[expect(clippy::disallowed_methods, reason = "tests start servers")]
+    fn start(folder: &Path, arguments: &[String]) -> Result<Self, Problem> {
+        let failed = |error: std::io::Error| format!("redis-server: {error}");
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(folder.join("log"))
+            .map_err(failed)?;
+        let mut command = Command::new("redis-server");
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(Stdio::null());
+        command.spawn().map(Self).map_err(failed)
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+
+    fn end(&mut self) {
+        // A process that has ended is not an error.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
     fn drop(&mut self) {
-        // The process is killed with its handle; a stopped one must not keep its folder.
-        let _ = self.child.start_kill();
-        let _ = fs::remove_dir_all(&self.folder);
+        self.end();
     }
-}
-
-fn spawn(folder: &Path, options: &[String]) -> Result<Child, Problem> {
-    let failed = |error: std::io::Error| format!("redis-server: {error}");
-    let log = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(folder.join("log"))
-        .map_err(failed)?;
-    Command::new("redis-server")
-        .args(options)
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(failed)
-}
-
-/// A port that was free a moment ago.
-pub(crate) fn free_port() -> Result<u16, Problem> {
-    // Below the bus port of a cluster's node, which is 10,000 higher.
-    for _ in 0..1000 {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0");
-        let address = listener.and_then(|listener| listener.local_addr());
-        let port = address.map_err(|error| error.to_string())?.port();
-        if port < 55_000 {
-            return Ok(port);
-        }
-    }
-    Err("there is no free port".to_owned())
-}
-
-/// A new folder that only this test uses.
-pub(crate) fn new_folder() -> Result<PathBuf, Problem> {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("crossfeed-redis-{}-{number}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    // What an earlier test of this process's number has left.
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    Ok(folder)
 }

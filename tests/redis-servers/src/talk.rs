@@ -32,6 +32,22 @@ impl Answer {
             Self::Nil | Self::List(_) => "",
         }
     }
+
+    /// What a text of lines `FIELD:VALUE` says of a field; empty where it says nothing.
+    pub(crate) fn field(&self, field: &str) -> &str {
+        let mut lines = self.text().lines();
+        let found = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        found.unwrap_or_default()
+    }
+
+    /// The texts of a list.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        match self {
+            Self::List(list) => list.iter().map(|item| item.text().to_owned()).collect(),
+            Self::Text(_) | Self::Nil => Vec::new(),
+        }
+    }
 }
 
 /// Sends a command to the server at a port of loopback.
@@ -62,7 +78,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Result<Answer, Problem> {
     let failed = |error: std::io::Error| error.to_string();
     let mut line = String::new();
     stream.read_line(&mut line).await.map_err(failed)?;
-    let line = line.trim_end();
+    let line = line.strip_suffix("\r\n").ok_or("an answer was cut")?;
     let length = || line.get(1..).and_then(|length| length.parse::<i64>().ok());
     match line.as_bytes().first() {
         Some(b'+' | b':') => Ok(Answer::Text(line[1..].to_owned())),

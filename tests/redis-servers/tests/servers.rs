@@ -1,7 +1,9 @@
 //! The servers start, answer, fail as they are told to, and end.
 
-use crossfeed_redis_servers::{Cluster, Proxy, Replicated, Server, Weather, is_installed};
-use std::time::Duration;
+use crossfeed_redis_servers::{
+    Cluster, Proxy, Replicated, Server, Weather, free_port, is_installed,
+};
+use std::{collections::BTreeSet, time::Duration};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -11,7 +13,7 @@ async fn a_server_keeps_what_it_was_told_to() {
     }
     let mut server = Server::start(&["--appendonly", "yes"]).await.unwrap();
     server.ask(&["SET", "a", "1"]).await.unwrap();
-    server.kill().await;
+    server.kill();
     assert!(server.ask(&["GET", "a"]).await.is_err());
     server.restart().await.unwrap();
     assert_eq!(server.ask(&["GET", "a"]).await.unwrap().text(), "1");
@@ -26,28 +28,71 @@ async fn a_server_keeps_what_it_was_told_to() {
 }
 
 #[tokio::test]
+async fn a_server_that_cannot_start_says_why() {
+    if !is_installed() {
+        return;
+    }
+    let first = Server::start(&[]).await.unwrap();
+    let taken = first.port().to_string();
+    let second = Server::start(&["--port", &taken]).await;
+    let problem = second.unwrap_err();
+    assert!(problem.contains("Address already in use"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_server_says_what_it_is_and_holds() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let mode = server.info("server", "redis_mode").await.unwrap();
+    assert_eq!(mode, "standalone");
+    assert_eq!(server.info("server", "redis_").await.unwrap(), "");
+    server.ask(&["SADD", "set", "a"]).await.unwrap();
+    assert_eq!(server.ask(&["KEYS", "*"]).await.unwrap().texts(), ["set"]);
+}
+
+#[tokio::test]
+async fn nothing_stays_of_a_test_that_fails() {
+    if !is_installed() {
+        return;
+    }
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let test = tokio::spawn(async {
+        let server = Server::start(&["--appendonly", "yes"]).await.unwrap();
+        server.pause();
+        tell.send((server.port(), server.folder().to_owned()))
+            .unwrap();
+        panic!("a test that fails");
+    });
+    let (port, folder) = told.await.unwrap();
+    assert!(test.await.is_err());
+    assert!(!folder.exists());
+    let asked = crossfeed_redis_servers::ask(port, &["PING"]).await;
+    assert!(asked.is_err(), "{asked:?}");
+}
+
+#[tokio::test]
 async fn a_replica_is_promoted() {
     if !is_installed() {
         return;
     }
-    let mut servers = Replicated::start(&[]).await.unwrap();
-    let primary = servers.primary().await.unwrap();
-    servers.servers[primary]
-        .ask(&["SET", "a", "1"])
+    let mut group = Replicated::start(2, &["--min-replicas-to-write", "1"])
         .await
         .unwrap();
-    servers.servers[primary]
-        .ask(&["WAIT", "1", "1000"])
-        .await
-        .unwrap();
-    servers.servers[primary].kill().await;
-    while servers.primary().await.unwrap() == primary {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let other = &servers.servers[1 - primary];
-    assert_eq!(other.ask(&["GET", "a"]).await.unwrap().text(), "1");
-    servers.servers[primary].restart().await.unwrap();
-    servers.is_whole().await.unwrap();
+    assert_eq!(group.primary().await.unwrap(), 0);
+    group.servers[0].ask(&["SET", "a", "1"]).await.unwrap();
+    let confirmed = group.servers[0].ask(&["WAIT", "2", "1000"]).await.unwrap();
+    assert_eq!(confirmed.text(), "2");
+    group.servers[0].kill();
+    group.is_promoted(0).await.unwrap();
+    let primary = &group.servers[group.primary().await.unwrap()];
+    assert_eq!(primary.ask(&["GET", "a"]).await.unwrap().text(), "1");
+    group.servers[0].restart().await.unwrap();
+    group.is_whole().await.unwrap();
+    let option = ["CONFIG", "GET", "min-replicas-to-write"];
+    let option = group.servers[0].ask(&option).await.unwrap();
+    assert_eq!(option.texts()[1], "1");
 }
 
 #[tokio::test]
@@ -75,4 +120,45 @@ async fn a_proxy_makes_the_weather() {
     assert!(ask().await.is_err());
     proxy.set(Weather::Slow);
     assert_eq!(ask().await.unwrap().text(), "PONG");
+}
+
+#[tokio::test]
+async fn a_proxy_keeps_answers_back_and_lets_requests_pass() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
+    assert_eq!(proxy.url(), format!("redis://127.0.0.1:{}", proxy.port()));
+    proxy.set(Weather::Unanswered);
+    let set = crossfeed_redis_servers::ask(proxy.port(), &["SET", "a", "1"]);
+    assert!(timeout(Duration::from_millis(300), set).await.is_err());
+    assert_eq!(server.ask(&["GET", "a"]).await.unwrap().text(), "1");
+}
+
+#[tokio::test]
+async fn a_proxy_cuts_once_after_so_many_bytes() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
+    let ask = || crossfeed_redis_servers::ask(proxy.port(), &["PING"]);
+    // An answer is `+PONG` and the end of its line.
+    for (bytes, answers) in [(0, 0), (3, 0), (6, 0), (8, 1), (13, 1), (20, 2)] {
+        proxy.cut_after(bytes);
+        for _ in 0..answers {
+            assert_eq!(ask().await.unwrap().text(), "PONG");
+        }
+        let cut = ask().await;
+        assert!(cut.is_err(), "after {bytes} bytes: {cut:?}");
+        assert_eq!(ask().await.unwrap().text(), "PONG");
+    }
+    assert_eq!(proxy.cuts(), 6);
+}
+
+#[test]
+fn no_port_is_given_twice() {
+    let ports = [(); 200].map(|()| free_port().unwrap());
+    assert_eq!(BTreeSet::from(ports).len(), ports.len());
 }

@@ -23,8 +23,8 @@ const AWAY: u64 = 1500;
 /// The servers behind a store, where it has any.
 pub(crate) enum Servers {
     None,
-    Single(Box<Server>, Proxy),
-    Replicated(Box<Replicated>),
+    Single(Server, Proxy),
+    Replicated(Replicated),
     Cluster(Cluster),
 }
 
@@ -35,11 +35,11 @@ impl Servers {
             Kind::Redis => {
                 let server = Server::start(&LOGGED).await?;
                 let proxy = Proxy::start(server.port()).await?;
-                Self::Single(Box::new(server), proxy)
+                Self::Single(server, proxy)
             }
             Kind::RedisReplicated | Kind::RedisLoose => {
                 let options = [&LOGGED[..], &CAREFUL].concat();
-                Self::Replicated(Box::new(Replicated::start(&options).await?))
+                Self::Replicated(Replicated::start(1, &options).await?)
             }
             Kind::RedisCluster => Self::Cluster(Cluster::start(3, &LOGGED).await?),
         })
@@ -49,7 +49,7 @@ impl Servers {
     pub(crate) fn place(&self, kind: Kind, folder: &Path) -> Place {
         let (url, replicas) = match self {
             Self::None => return Place::Sqlite(folder.join("store")),
-            Self::Single(_, proxy) => (format!("redis://127.0.0.1:{}", proxy.port()), 0),
+            Self::Single(_, proxy) => (proxy.url(), 0),
             Self::Replicated(replicated) => {
                 (replicated.url(), usize::from(kind == Kind::RedisReplicated))
             }
@@ -63,7 +63,7 @@ impl Servers {
         let away = Duration::from_millis(seed.below(AWAY));
         Ok(Some(match self {
             Self::None => return Ok(None),
-            Self::Single(server, proxy) => match seed.below(6) {
+            Self::Single(server, proxy) => match seed.below(8) {
                 0 => killed(server, away).await?,
                 1 => paused(server, away).await,
                 2 => {
@@ -79,7 +79,8 @@ impl Servers {
                 more => {
                     let (weather, fault) = match more {
                         4 => (Weather::Cut, "connections cut"),
-                        _ if seed.chance(50) => (Weather::Silent, "connections silent"),
+                        5 => (Weather::Silent, "connections silent"),
+                        6 => (Weather::Unanswered, "answers kept back"),
                         _ => (Weather::Slow, "connections slow"),
                     };
                     proxy.set(weather);
@@ -90,19 +91,18 @@ impl Servers {
             },
             Self::Replicated(replicated) => {
                 let primary = replicated.primary().await?;
-                let before = primary;
                 let replica = 1 - primary;
                 match seed.below(4) {
                     0 | 1 => {
-                        replicated.servers[primary].kill().await;
-                        promoted(replicated, before).await?;
+                        replicated.servers[primary].kill();
+                        replicated.is_promoted(primary).await?;
                         replicated.servers[primary].restart().await?;
                         replicated.is_whole().await?;
                         "primary killed, replica promoted"
                     }
                     2 => {
                         replicated.servers[primary].pause();
-                        promoted(replicated, before).await?;
+                        replicated.is_promoted(primary).await?;
                         replicated.servers[primary].resume();
                         replicated.is_whole().await?;
                         "primary paused, replica promoted"
@@ -129,7 +129,7 @@ impl Servers {
 }
 
 async fn killed(server: &mut Server, away: Duration) -> Result<&'static str, String> {
-    server.kill().await;
+    server.kill();
     sleep(away).await;
     server.restart().await?;
     Ok("server killed")
@@ -140,15 +140,4 @@ async fn paused(server: &Server, away: Duration) -> &'static str {
     sleep(away).await;
     server.resume();
     "server paused"
-}
-
-/// Waits until another server than `before` is the primary.
-async fn promoted(replicated: &Replicated, before: usize) -> Result<(), String> {
-    for _ in 0..400 {
-        if replicated.primary().await? != before {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err("no replica was promoted".to_owned())
 }

@@ -1,12 +1,10 @@
 //! Large data in a store of blobs.
 
-use crate::{
-    faults::{call, holds, scope, text},
-    server::{Server, eventually, is_installed},
-};
+use crate::faults::{call, holds, scope, text};
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_json::Document;
+use crossfeed_redis_servers::{Server, eventually, is_installed};
 use crossfeed_store::{
     BlobName, BlobStore, Damage, MemoryLimits, Recorded, ResultStore, StoreError, StoredArtifact,
 };
@@ -74,7 +72,7 @@ async fn large_data_lies_in_blobs_as_long_as_its_record_does() {
     if !is_installed() {
         return;
     }
-    let (server, blobs) = (Server::plain().await, Arc::<Blobs>::default());
+    let (server, blobs) = (Server::start(&[]).await.unwrap(), Arc::<Blobs>::default());
     let store = open(
         &server,
         &blobs,
@@ -102,14 +100,20 @@ async fn large_data_lies_in_blobs_as_long_as_its_record_does() {
         .put(&scope(), &call("c1"), text(large("b")))
         .await
         .unwrap_err();
-    eventually("one blob is left", async || blobs.len() == 1).await;
+    eventually("one blob is left", || async { Ok(blobs.len() == 1) })
+        .await
+        .unwrap();
     for id in ["c2", "c3"] {
         store
             .put(&scope(), &call(id), text(large(id)))
             .await
             .unwrap();
     }
-    eventually("an evicted result's blob goes", async || blobs.len() == 2).await;
+    eventually("an evicted result's blob goes", || async {
+        Ok(blobs.len() == 2)
+    })
+    .await
+    .unwrap();
     let artifact = ArtifactId::parse("a1").unwrap();
     let kept = || StoredArtifact::new(artifact.clone(), call("c1"), Document::new(large("x")));
     store.put_artifact(&scope(), kept()).await.unwrap();
@@ -125,7 +129,11 @@ async fn large_data_lies_in_blobs_as_long_as_its_record_does() {
         Recorded::Unchanged
     );
     store.remove_session(&scope()).await.unwrap();
-    eventually("a removed session's blobs go", async || blobs.len() == 0).await;
+    eventually("a removed session's blobs go", || async {
+        Ok(blobs.len() == 0)
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -133,7 +141,7 @@ async fn a_sweep_removes_what_no_record_names_and_nothing_else() {
     if !is_installed() {
         return;
     }
-    let (server, blobs) = (Server::plain().await, Arc::<Blobs>::default());
+    let (server, blobs) = (Server::start(&[]).await.unwrap(), Arc::<Blobs>::default());
     let store = open(&server, &blobs, MemoryLimits::default()).await;
     let large = "x".repeat(2000);
     store

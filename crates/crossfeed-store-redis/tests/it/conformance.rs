@@ -3,9 +3,9 @@
 use crate::{
     blobs::Blobs,
     faults::{call, holds, scope, text},
-    server::{Cluster, Server, Watched, eventually, is_installed},
 };
 use async_trait::async_trait;
+use crossfeed_redis_servers::{Cluster, Replicated, Server, eventually, is_installed};
 use crossfeed_store::{
     BlobStore, Clock, Lookup, ManualClock, MemoryLimits, Missing, Recorded, ResultStore,
     conformance::{DurableHarness, Harness, SharedHarness, run_all, run_durable, run_shared},
@@ -115,7 +115,7 @@ async fn one_server_keeps_all_laws() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     keeps_all_laws(&Servers::new(server.url())).await;
 }
 
@@ -124,7 +124,7 @@ async fn a_cluster_keeps_all_laws() {
     if !is_installed() {
         return;
     }
-    let cluster = Cluster::start().await;
+    let cluster = Cluster::start(3, &[]).await.unwrap();
     keeps_all_laws(&Servers::new(cluster.url())).await;
 }
 
@@ -133,8 +133,8 @@ async fn a_primary_whose_replica_confirms_keeps_all_laws() {
     if !is_installed() {
         return;
     }
-    let watched = Watched::start(1).await;
-    let mut servers = Servers::new(watched.url());
+    let group = Replicated::start(1, &[]).await.unwrap();
+    let mut servers = Servers::new(group.url());
     servers.change = Box::new(|options| {
         options.with_durability(Durability::Replicas {
             number: 1,
@@ -149,7 +149,7 @@ async fn a_server_with_blobs_keeps_all_laws() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let mut servers = Servers::new(server.url());
     let blobs = Arc::<Blobs>::default() as Arc<dyn BlobStore>;
     servers.change =
@@ -163,7 +163,7 @@ async fn without_a_clock_of_its_own_a_store_goes_by_the_servers() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let limits = MemoryLimits::default().with_time_to_live(Duration::from_millis(300));
     let options = RedisOptions::from_url(&server.url())
         .unwrap()
@@ -181,12 +181,11 @@ async fn without_a_clock_of_its_own_a_store_goes_by_the_servers() {
         "{got:?}"
     );
     store.put(&scope(), &call("c2"), text("2")).await.unwrap();
-    eventually("the data goes without a request", async || {
-        let keys: Vec<String> =
-            redis::from_redis_value(server.ask(&["KEYS", "*b:*"]).await).unwrap();
-        keys.is_empty()
+    eventually("the data goes without a request", || async {
+        Ok(server.ask(&["KEYS", "*b:*"]).await?.texts().is_empty())
     })
-    .await;
+    .await
+    .unwrap();
 }
 
 /// However many record at once, what a tenant holds is never beyond its limit.
@@ -195,7 +194,7 @@ async fn a_tenant_never_holds_more_than_its_limit() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let mut stores = Vec::new();
     for _ in 0..2 {
         let options = RedisOptions::from_url(&server.url())

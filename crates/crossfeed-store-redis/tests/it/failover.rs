@@ -1,9 +1,7 @@
 //! What a store loses when its primary is killed and a sentinel makes a replica the primary.
 
-use crate::{
-    faults::{call, holds, scope, text},
-    server::{Watched, eventually, is_installed},
-};
+use crate::faults::{call, holds, scope, text};
+use crossfeed_redis_servers::{Replicated, eventually, is_installed};
 use crossfeed_store::{Lookup, Recorded, ResultStore as _};
 use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
 use std::time::{Duration, Instant};
@@ -11,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Writes until the primary has been killed and some writes after it have been acknowledged; returns how many were, each
 /// under its number, and which of them came after.
 async fn write_through_a_failover(
-    watched: &mut Watched,
+    group: &mut Replicated,
     store: &RedisStore,
 ) -> (Vec<usize>, usize) {
     let mut acknowledged = Vec::new();
@@ -30,7 +28,7 @@ async fn write_through_a_failover(
         }
         match killed {
             None if acknowledged.len() == 200 => {
-                watched.primary.kill();
+                group.servers[0].kill();
                 killed = Some((Instant::now(), number));
             }
             Some((at, first)) => {
@@ -65,8 +63,8 @@ async fn lost(store: &RedisStore, acknowledged: &[usize]) -> Vec<usize> {
     lost
 }
 
-fn options(watched: &Watched) -> RedisOptions {
-    RedisOptions::from_url(&watched.url())
+fn options(group: &Replicated) -> RedisOptions {
+    RedisOptions::from_url(&group.url())
         .unwrap()
         .with_timeout(Duration::from_millis(500))
         .with_cache_bytes(0)
@@ -77,14 +75,14 @@ async fn what_a_replica_confirmed_survives_a_failover() {
     if !is_installed() {
         return;
     }
-    let mut watched = Watched::start(2).await;
+    let mut group = Replicated::start(2, &[]).await.unwrap();
     let durability = Durability::Replicas {
         number: 1,
         within: Duration::from_millis(300),
     };
-    let options = options(&watched).with_durability(durability);
+    let options = options(&group).with_durability(durability);
     let store = RedisStore::connect(options).await.unwrap();
-    let (acknowledged, _) = write_through_a_failover(&mut watched, &store).await;
+    let (acknowledged, _) = write_through_a_failover(&mut group, &store).await;
     assert_eq!(lost(&store, &acknowledged).await, [] as [usize; 0]);
 }
 
@@ -93,9 +91,9 @@ async fn a_failover_loses_at_most_the_last_that_the_primary_alone_had() {
     if !is_installed() {
         return;
     }
-    let mut watched = Watched::start(1).await;
-    let store = RedisStore::connect(options(&watched)).await.unwrap();
-    let (acknowledged, last_before) = write_through_a_failover(&mut watched, &store).await;
+    let mut group = Replicated::start(1, &[]).await.unwrap();
+    let store = RedisStore::connect(options(&group)).await.unwrap();
+    let (acknowledged, last_before) = write_through_a_failover(&mut group, &store).await;
     let lost = lost(&store, &acknowledged).await;
     let before: Vec<usize> = acknowledged
         .into_iter()
@@ -116,15 +114,15 @@ async fn a_write_that_no_replica_confirms_is_not_acknowledged() {
     if !is_installed() {
         return;
     }
-    let watched = Watched::start(1).await;
+    let group = Replicated::start(1, &[]).await.unwrap();
     let durability = Durability::Replicas {
         number: 1,
         within: Duration::from_millis(100),
     };
-    let store = RedisStore::connect(options(&watched).with_durability(durability))
+    let store = RedisStore::connect(options(&group).with_durability(durability))
         .await
         .unwrap();
-    watched.replicas[0].pause();
+    group.servers[1].pause();
     let put = store.put(&scope(), &call("c1"), text("1")).await;
     assert!(
         put.as_ref().is_err_and(|error| error.may_retry()),
@@ -135,12 +133,11 @@ async fn a_write_that_no_replica_confirms_is_not_acknowledged() {
         again.is_err(),
         "the same again is not confirmed either: {again:?}"
     );
-    watched.replicas[0].resume();
-    eventually("the replica follows", async || {
-        store
-            .put(&scope(), &call("c1"), text("1"))
-            .await
-            .is_ok_and(|put| put == Recorded::Unchanged)
+    group.servers[1].resume();
+    eventually("the replica follows", || async {
+        let put = store.put(&scope(), &call("c1"), text("1")).await;
+        Ok(put.is_ok_and(|put| put == Recorded::Unchanged))
     })
-    .await;
+    .await
+    .unwrap();
 }

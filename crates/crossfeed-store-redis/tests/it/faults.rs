@@ -1,17 +1,13 @@
 //! What a store says while its server is away, full, slow, or has forgotten something.
 
-use crate::{
-    proxy::Proxy,
-    server::{Server, is_installed},
-};
 use crossfeed_json::Document;
+use crossfeed_redis_servers::{Proxy, Server, Weather, is_installed};
 use crossfeed_store::{
     Acquired, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultKind, ResultStore,
     StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use redis::{FromRedisValue, from_redis_value};
 use std::time::{Duration, Instant};
 
 pub(crate) fn scope() -> Scope {
@@ -62,9 +58,9 @@ async fn missing(store: &RedisStore, id: &str) -> Missing {
     }
 }
 
-/// The names of keys that end so.
-async fn keys<T: FromRedisValue>(server: &Server, pattern: &str) -> T {
-    from_redis_value(server.ask(&["KEYS", pattern]).await).unwrap()
+/// The names of keys like this.
+pub(crate) async fn keys(server: &Server, pattern: &str) -> Vec<String> {
+    server.ask(&["KEYS", pattern]).await.unwrap().texts()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,7 +68,7 @@ async fn a_paused_server_is_unavailable_in_time_and_goes_on() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     server.pause();
@@ -100,15 +96,8 @@ async fn a_server_that_writes_to_the_disk_keeps_what_it_acknowledged_through_a_c
     if !is_installed() {
         return;
     }
-    let mut server = Server::start(&[
-        "--save",
-        "",
-        "--appendonly",
-        "yes",
-        "--appendfsync",
-        "always",
-    ])
-    .await;
+    let logged = ["--appendonly", "yes", "--appendfsync", "always"];
+    let mut server = Server::start(&logged).await.unwrap();
     let store = open(&server.url()).await;
     let large = "x".repeat(300_000);
     for id in 0..20 {
@@ -127,7 +116,7 @@ async fn a_server_that_writes_to_the_disk_keeps_what_it_acknowledged_through_a_c
         .unwrap();
     server.kill();
     assert!(is_away(&store.get(&scope(), &call("c1")).await));
-    server.restart().await;
+    server.restart().await.unwrap();
     for id in 0..20 {
         holds(&store, &format!("c{id}"), &format!("{id}")).await;
     }
@@ -144,14 +133,17 @@ async fn a_full_server_refuses_writes_and_answers_reads() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     store
         .put_artifact(&scope(), artifact("a1", "1"))
         .await
         .unwrap();
-    server.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    server
+        .ask(&["CONFIG", "SET", "maxmemory", "1"])
+        .await
+        .unwrap();
     for bytes in [10, 100_000] {
         let put = store
             .put(&scope(), &call("c2"), text("x".repeat(bytes)))
@@ -166,7 +158,10 @@ async fn a_full_server_refuses_writes_and_answers_reads() {
     assert_eq!(missing(&store, "c2").await, Missing::Unknown);
     assert_eq!(store.list(&scope()).await.unwrap().len(), 1);
     assert_eq!(store.list_artifacts(&scope()).await.unwrap().len(), 1);
-    server.ask(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    server
+        .ask(&["CONFIG", "SET", "maxmemory", "0"])
+        .await
+        .unwrap();
     store.put(&scope(), &call("c2"), text("2")).await.unwrap();
     holds(&store, "c2", "2").await;
 }
@@ -176,10 +171,10 @@ async fn a_server_that_has_forgotten_its_scripts_is_given_them_again() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
-    server.ask(&["SCRIPT", "FLUSH"]).await;
+    server.ask(&["SCRIPT", "FLUSH"]).await.unwrap();
     holds(&store, "c1", "1").await;
     assert_eq!(
         store.put(&scope(), &call("c2"), text("2")).await.unwrap(),
@@ -192,8 +187,8 @@ async fn a_cut_connection_changes_no_answer() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
-    let proxy = Proxy::to(server.port).await;
+    let server = Server::start(&[]).await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
     let store = open(&proxy.url()).await;
     let large = "x".repeat(100_000);
     store
@@ -226,16 +221,16 @@ async fn answers_that_are_held_up_are_not_mistaken_for_others() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
-    let proxy = Proxy::to(server.port).await;
+    let server = Server::start(&[]).await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
     let store = open(&proxy.url()).await;
     for id in ["c1", "c2"] {
         store.put(&scope(), &call(id), text(id)).await.unwrap();
     }
     for _ in 0..2 {
-        proxy.hold(true);
+        proxy.set(Weather::Unanswered);
         assert!(is_away(&store.get(&scope(), &call("c1")).await));
-        proxy.hold(false);
+        proxy.set(Weather::Fair);
         holds(&store, "c2", "c2").await;
     }
 }
@@ -245,7 +240,7 @@ async fn what_the_server_dropped_reads_as_evicted_and_can_be_recorded_again() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server.url()).await;
     for id in ["c1", "c2"] {
         store
@@ -257,10 +252,10 @@ async fn what_the_server_dropped_reads_as_evicted_and_can_be_recorded_again() {
         .put_artifact(&scope(), artifact("a1", "1"))
         .await
         .unwrap();
-    let bodies: Vec<String> = keys(&server, "*b:*").await;
+    let bodies = keys(&server, "*b:*").await;
     assert_eq!(bodies.len(), 3);
     for key in &bodies {
-        server.ask(&["DEL", key]).await;
+        server.ask(&["DEL", key]).await.unwrap();
     }
     match missing(&store, "c1").await {
         Missing::Evicted(tombstone) => assert_eq!(tombstone.tool(), Some("search")),
@@ -294,7 +289,7 @@ async fn a_session_of_which_the_server_dropped_a_part_agrees_with_itself_again()
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let limits = MemoryLimits::default().with_session_bytes(1000);
     for table in ["h", "u", "x", "m"] {
         let options = options(&server.url())
@@ -309,9 +304,9 @@ async fn a_session_of_which_the_server_dropped_a_part_agrees_with_itself_again()
                 .await
                 .unwrap();
         }
-        let dropped: Vec<String> = keys(&server, &format!("{table}:*:{table}")).await;
+        let dropped = keys(&server, &format!("{table}:*:{table}")).await;
         assert_eq!(dropped.len(), 1);
-        server.ask(&["DEL", &dropped[0]]).await;
+        server.ask(&["DEL", &dropped[0]]).await.unwrap();
         store
             .put(&scope(), &call("c4"), text("x".repeat(300)))
             .await
@@ -334,23 +329,25 @@ async fn what_a_later_version_wrote_is_not_misread_and_makes_room() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let limits = MemoryLimits::default().with_session_results(2);
     let options = options(&server.url())
         .with_cache_bytes(0)
         .with_limits(limits);
     let store = RedisStore::connect(options).await.unwrap();
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
-    let table: Vec<String> = keys(&server, "*:h").await;
-    let header = server.ask(&["HGET", &table[0], "c1"]).await;
-    let header: String = from_redis_value(header).unwrap();
-    let line = header.lines().next().unwrap();
+    let table = keys(&server, "*:h").await;
+    let header = server.ask(&["HGET", &table[0], "c1"]).await.unwrap();
+    let line = header.text().lines().next().unwrap();
     // A member and a word more than this version knows.
     let more = format!("{line} word\n{{\"tool\":\"search\",\"new\":1}}");
-    server.ask(&["HSET", &table[0], "c1", &more]).await;
+    server.ask(&["HSET", &table[0], "c1", &more]).await.unwrap();
     holds(&store, "c1", "1").await;
     let newer = format!("2{}\nnot JSON", &line[1..]);
-    server.ask(&["HSET", &table[0], "c1", &newer]).await;
+    server
+        .ask(&["HSET", &table[0], "c1", &newer])
+        .await
+        .unwrap();
     let got = store.get(&scope(), &call("c1")).await;
     assert!(
         matches!(got, Err(StoreError::Newer { found: 2, known: 1 })),
@@ -367,25 +364,28 @@ async fn nothing_stays_of_a_session_that_was_removed_and_all_else_has_an_end() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server.url()).await;
     store.put(&scope(), &call("c1"), text("1")).await.unwrap();
     store
         .put(&scope(), &call("c2"), text("x".repeat(100_000)))
         .await
         .unwrap();
-    let all: Vec<String> = keys(&server, "*").await;
+    let all = keys(&server, "*").await;
     assert_eq!(all.len(), 6, "{all:?}");
     for key in &all {
-        let time: i64 = from_redis_value(server.ask(&["PTTL", key]).await).unwrap();
-        assert!(time > 0, "`{key}` would stay for ever");
+        let time = server.ask(&["PTTL", key]).await.unwrap();
+        assert!(
+            time.text().parse::<u64>().is_ok_and(|time| time > 0),
+            "`{key}` would stay for ever"
+        );
     }
     store
         .put_artifact(&scope(), artifact("a1", "1"))
         .await
         .unwrap();
     store.remove_session(&scope()).await.unwrap();
-    let all: Vec<String> = keys(&server, "*").await;
+    let all = keys(&server, "*").await;
     assert!(all.is_empty(), "{all:?}");
 }
 
@@ -394,8 +394,10 @@ async fn secrets_are_not_shown() {
     if !is_installed() {
         return;
     }
-    let server = Server::start(&["--save", "", "--requirepass", "hunter2"]).await;
-    let port = server.port;
+    let server = Server::start(&[]).await.unwrap();
+    let secret = ["CONFIG", "SET", "requirepass", "hunter2"];
+    server.ask(&secret).await.unwrap();
+    let port = server.port();
     let wrong = RedisStore::connect(options(&format!("redis://:sesame@127.0.0.1:{port}"))).await;
     let error = wrong.unwrap_err();
     assert!(
@@ -417,7 +419,7 @@ async fn a_user_needs_no_more_than_is_said() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let rights = [
         "ACL",
         "SETUSER",
@@ -435,8 +437,12 @@ async fn a_user_needs_no_more_than_is_said() {
         "+time",
         "+info",
     ];
-    server.ask(&rights).await;
-    let store = open(&format!("redis://feeder:secret@127.0.0.1:{}", server.port)).await;
+    server.ask(&rights).await.unwrap();
+    let store = open(&format!(
+        "redis://feeder:secret@127.0.0.1:{}",
+        server.port()
+    ))
+    .await;
     let large = "x".repeat(300_000);
     store
         .put(&scope(), &call("c1"), text(large.clone()))
@@ -461,8 +467,10 @@ async fn a_user_needs_no_more_than_is_said() {
     let report = store.probe().await.unwrap();
     assert_eq!(report.persistence.snapshots, None);
     store.remove_session(&scope()).await.unwrap();
-    let denied =
-        RedisOptions::from_url(&format!("redis://feeder:secret@127.0.0.1:{}", server.port));
+    let denied = RedisOptions::from_url(&format!(
+        "redis://feeder:secret@127.0.0.1:{}",
+        server.port()
+    ));
     let denied = RedisStore::connect(denied.unwrap().with_prefix("other"))
         .await
         .unwrap();
@@ -478,8 +486,8 @@ async fn a_request_that_is_made_again_leaves_nothing_behind() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
-    let proxy = Proxy::to(server.port).await;
+    let server = Server::start(&[]).await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
     let store = open(&proxy.url()).await;
     for (id, bytes) in [("c1", 100), ("c2", 100_000), ("c3", 1_000_000)] {
         proxy.cut_after(1);
@@ -491,7 +499,7 @@ async fn a_request_that_is_made_again_leaves_nothing_behind() {
         assert_eq!(put.unwrap(), Recorded::New);
     }
     assert_eq!(proxy.cuts(), 6);
-    let staged: Vec<String> = keys(&server, "*:s:*").await;
+    let staged = keys(&server, "*:s:*").await;
     assert!(staged.is_empty(), "{staged:?}");
 }
 
@@ -500,7 +508,7 @@ async fn limits_of_no_time_keep_nothing_and_fail_nothing() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     for limits in [
         MemoryLimits::default().with_time_to_live(Duration::ZERO),
         MemoryLimits::default().with_max_age(Duration::ZERO),

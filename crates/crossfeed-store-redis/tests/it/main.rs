@@ -14,8 +14,6 @@ mod failover;
 mod faults;
 mod model;
 mod probe;
-mod proxy;
-mod server;
 mod tenants;
 mod tls;
 mod waits;

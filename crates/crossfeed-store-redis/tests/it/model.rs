@@ -1,11 +1,8 @@
 //! Random operations, against the store in memory as the model.
 
-use crate::{
-    conformance::TickingClock,
-    faults::call,
-    server::{Server, is_installed},
-};
+use crate::{conformance::TickingClock, faults::call};
 use crossfeed_json::Document;
+use crossfeed_redis_servers::{Server, is_installed};
 use crossfeed_store::{
     Clock, Lookup, MemoryLimits, MemoryStore, ResultKind, ResultStore, StoredArtifact, StoredResult,
 };
@@ -181,7 +178,7 @@ fn it_answers_as_the_store_in_memory_does() {
         .enable_all()
         .build()
         .unwrap();
-    let server = runtime.block_on(Server::plain());
+    let server = runtime.block_on(Server::start(&[])).unwrap();
     let cases = AtomicU32::new(0);
     proptest!(ProptestConfig::with_cases(200), |(steps in steps())| {
         let number = cases.fetch_add(1, Ordering::Relaxed);

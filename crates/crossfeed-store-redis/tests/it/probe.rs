@@ -1,9 +1,7 @@
 //! What a store says of its servers and of itself.
 
-use crate::{
-    faults::{call, scope, text},
-    server::{Cluster, Server, Watched, is_installed},
-};
+use crate::faults::{call, scope, text};
+use crossfeed_redis_servers::{Cluster, Replicated, Server, is_installed};
 use crossfeed_store::{MemoryLimits, ResultStore as _};
 use crossfeed_store_redis::{Durability, RedisMode, RedisOptions, RedisReport, RedisStore};
 use std::time::Duration;
@@ -26,8 +24,8 @@ async fn a_probe_says_what_the_servers_are() {
     if !is_installed() {
         return;
     }
-    let server =
-        Server::start(&["--save", "", "--appendonly", "yes", "--maxmemory", "100mb"]).await;
+    let logged = ["--appendonly", "yes", "--maxmemory", "100mb"];
+    let server = Server::start(&logged).await.unwrap();
     let report = probe(options(&server.url())).await;
     assert_eq!(report.mode, RedisMode::Single { replicas: 0 });
     assert_eq!(report.warnings, [""; 0]);
@@ -37,17 +35,17 @@ async fn a_probe_says_what_the_servers_are() {
         "{shown}"
     );
 
-    let cluster = Cluster::start().await;
+    let cluster = Cluster::start(3, &[]).await.unwrap();
     let report = probe(options(&cluster.url())).await;
     assert_eq!(report.mode, RedisMode::Cluster { primaries: 3 });
     assert!(report.warnings[0].contains("appendonly yes"), "{report:?}");
 
-    let watched = Watched::start(1).await;
+    let group = Replicated::start(1, &[]).await.unwrap();
     let durability = Durability::Replicas {
         number: 2,
         within: Duration::from_millis(50),
     };
-    let report = probe(options(&watched.url()).with_durability(durability)).await;
+    let report = probe(options(&group.url()).with_durability(durability)).await;
     let primary = "main".to_owned();
     assert_eq!(
         report.mode,
@@ -60,11 +58,11 @@ async fn a_probe_says_what_the_servers_are() {
         |report: &RedisReport, of: &str| report.warnings.iter().any(|warning| warning.contains(of));
     assert!(warns(&report, "1 are connected"), "{report:?}");
     assert!(warns(&report, "min-replicas-to-write"), "{report:?}");
-    watched
-        .primary
+    group.servers[0]
         .ask(&["CONFIG", "SET", "min-replicas-to-write", "1"])
-        .await;
-    let report = probe(options(&watched.url())).await;
+        .await
+        .unwrap();
+    let report = probe(options(&group.url())).await;
     assert!(!warns(&report, "min-replicas-to-write"), "{report:?}");
 }
 
@@ -74,7 +72,9 @@ async fn a_policy_that_drops_keys_is_warned_of() {
         return;
     }
     for policy in ["allkeys-lru", "volatile-lru"] {
-        let server = Server::start(&["--maxmemory", "100mb", "--maxmemory-policy", policy]).await;
+        let server = Server::start(&["--maxmemory", "100mb", "--maxmemory-policy", policy])
+            .await
+            .unwrap();
         let report = probe(options(&server.url())).await;
         assert_eq!(report.eviction_policy, policy);
         assert!(report.warnings[0].contains(policy), "{report:?}");
@@ -86,7 +86,7 @@ async fn metrics_count_what_was_done() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let limits = MemoryLimits::default().with_session_results(2);
     let one = RedisStore::connect(options(&server.url()).with_limits(limits.clone()))
         .await

@@ -1,9 +1,7 @@
 //! Limits of tenants.
 
-use crate::{
-    faults::{call, text},
-    server::{Server, is_installed},
-};
+use crate::faults::{call, keys, text};
+use crossfeed_redis_servers::{Server, is_installed};
 use crossfeed_store::{
     Budget, Lookup, MemoryLimits, Recorded, ResultStore as _, StoreError, StoredResult,
 };
@@ -35,9 +33,10 @@ async fn found(store: &RedisStore, scope: &Scope) -> Option<Arc<StoredResult>> {
 
 /// A number of the only account there is.
 async fn account(server: &Server, field: &str) -> String {
-    let tables: Vec<String> = redis::from_redis_value(server.ask(&["KEYS", "*:n"]).await).unwrap();
+    let tables = keys(server, "*:n").await;
     assert_eq!(tables.len(), 1);
-    redis::from_redis_value(server.ask(&["HGET", &tables[0], field]).await).unwrap()
+    let said = server.ask(&["HGET", &tables[0], field]).await.unwrap();
+    said.text().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,7 +44,7 @@ async fn what_is_in_use_stays_and_nothing_goes_in_vain() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server).await;
     let sessions = ["a", "b", "c"].map(|session| scope("tenant", session));
     let mut held = Vec::new();
@@ -120,7 +119,7 @@ async fn an_account_says_what_sessions_hold_whatever_happened() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let store = open(&server).await;
     let (a, b) = (scope("tenant", "a"), scope("tenant", "b"));
     for session in [&a, &b] {
@@ -137,9 +136,8 @@ async fn an_account_says_what_sessions_hold_whatever_happened() {
     assert_eq!(sums().await, ("300".to_owned(), "1".to_owned()));
 
     // A process reserved and died long ago.
-    let key: Vec<String> = redis::from_redis_value(server.ask(&["KEYS", "*:s"]).await).unwrap();
-    let told: Vec<String> =
-        redis::from_redis_value(server.ask(&["HGETALL", &key[0]]).await).unwrap();
+    let key = keys(&server, "*:s").await;
+    let told = server.ask(&["HGETALL", &key[0]]).await.unwrap().texts();
     let (session, project) = (&told[0], told[1].split(' ').nth(1).unwrap());
     let base = key[0].strip_suffix('s').unwrap();
     let reservation = format!("{session} {project} 500 1");
@@ -150,16 +148,20 @@ async fn an_account_says_what_sessions_hold_whatever_happened() {
             "0123456789abcdef",
             &reservation,
         ])
-        .await;
+        .await
+        .unwrap();
     server
         .ask(&["HINCRBY", &format!("{base}n"), "b", "500"])
-        .await;
+        .await
+        .unwrap();
     server
         .ask(&["HINCRBY", &format!("{base}n"), "n", "1"])
-        .await;
+        .await
+        .unwrap();
     server
         .ask(&["ZINCRBY", &format!("{base}o"), "500", project])
-        .await;
+        .await
+        .unwrap();
     store.put(&b, &call("c2"), text("x")).await.unwrap();
     assert_eq!(sums().await, ("301".to_owned(), "2".to_owned()));
 }

@@ -1,9 +1,7 @@
 //! Servers over TLS, with an authority of their own.
 
-use crate::{
-    faults::{call, holds, scope, text},
-    server::{Server, free_port, is_installed},
-};
+use crate::faults::{call, holds, scope, text};
+use crossfeed_redis_servers::{Server, free_port, is_installed};
 use crossfeed_store::{ResultStore as _, StoreError};
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use std::{
@@ -61,13 +59,11 @@ async fn a_server_is_trusted_only_by_its_authority() {
         eprintln!("skip: openssl is not installed");
         return;
     };
-    let port = free_port();
+    let port = free_port().unwrap();
     let [key, certificate, authority] =
         ["server.key", "server.pem", "ca.pem"].map(|name| certificates.path(name));
     let port_text = port.to_string();
     let _server = Server::start(&[
-        "--save",
-        "",
         "--tls-port",
         &port_text,
         "--tls-key-file",
@@ -79,7 +75,8 @@ async fn a_server_is_trusted_only_by_its_authority() {
         "--tls-auth-clients",
         "no",
     ])
-    .await;
+    .await
+    .unwrap();
     let options = RedisOptions::from_url(&format!("rediss://localhost:{port}")).unwrap();
     let refused = RedisStore::connect(options.clone()).await;
     assert!(

@@ -1,9 +1,7 @@
 //! Waits for calls that another process runs.
 
-use crate::{
-    faults::{call, scope, text},
-    server::{Cluster, Server, eventually, is_installed},
-};
+use crate::faults::{call, scope, text};
+use crossfeed_redis_servers::{Cluster, Server, eventually, is_installed};
 use crossfeed_store::{
     Acquired, CallLeases, LeaseOwner, Lookup, Missing, Recorded, ResultStore as _, Tombstone,
 };
@@ -83,7 +81,7 @@ async fn the_end_of_a_call_wakes_those_who_wait() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     wakes(&server.url()).await;
 }
 
@@ -92,7 +90,7 @@ async fn the_end_of_a_call_wakes_those_who_wait_at_another_node() {
     if !is_installed() {
         return;
     }
-    let cluster = Cluster::start().await;
+    let cluster = Cluster::start(3, &[]).await.unwrap();
     wakes(&cluster.url()).await;
 }
 
@@ -101,7 +99,7 @@ async fn without_messages_those_who_wait_poll() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let poll = Duration::from_millis(100);
     let (one, two) = (
         open(&server.url(), poll).await,
@@ -109,15 +107,12 @@ async fn without_messages_those_who_wait_poll() {
     );
     begin(&one, "c1").await;
     let cut = async {
-        eventually("a subscription", async || {
-            server.info("clients", "pubsub_clients").await != "0" || {
-                let channels: Vec<String> =
-                    redis::from_redis_value(server.ask(&["PUBSUB", "CHANNELS"]).await).unwrap();
-                !channels.is_empty()
-            }
+        eventually("a subscription is cut", || async {
+            let killed = server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).await?;
+            Ok(killed.text() != "0")
         })
-        .await;
-        server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).await;
+        .await
+        .unwrap();
         one.put(&scope(), &call("c1"), text("1")).await.unwrap();
     };
     let (took, ()) = tokio::join!(wait(&two, "c1"), cut);
@@ -129,7 +124,7 @@ async fn a_lease_whose_process_died_ends_by_the_servers_clock() {
     if !is_installed() {
         return;
     }
-    let server = Server::plain().await;
+    let server = Server::start(&[]).await.unwrap();
     let options = RedisOptions::from_url(&server.url()).unwrap();
     let options = options.with_lease_time(Duration::from_millis(300));
     let (one, two) = (
@@ -143,6 +138,8 @@ async fn a_lease_whose_process_died_ends_by_the_servers_clock() {
     };
     assert!(is_in_flight().await);
     drop(one);
-    eventually("the lease lapses", async || !is_in_flight().await).await;
+    eventually("the lease lapses", || async { Ok(!is_in_flight().await) })
+        .await
+        .unwrap();
     begin(&two, "c1").await;
 }
