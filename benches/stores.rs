@@ -30,12 +30,9 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("crossfeed-bench-{}", std::process::id()));
     in_sqlite(&run, &runtime, &folder);
     if is_installed() {
-        let server = runtime.block_on(Server::start(&["--save", ""])).unwrap();
+        let server = runtime.block_on(Server::start(&[])).unwrap();
         in_redis(&run, &runtime, &server);
         selecting(&run, &runtime, &server, &folder);
-        // It runs its last words.
-        let _within = runtime.enter();
-        drop(server);
     }
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -47,8 +47,10 @@ pub(crate) struct Violation {
 pub(crate) struct Terms {
     /// Whether everything acknowledged must be kept; else what is lost is only counted.
     pub(crate) keeps: bool,
-    /// Whether nothing is evicted.
+    /// Whether results are evicted to make room.
     pub(crate) evicts: bool,
+    /// How many results that have gone a session remembers.
+    pub(crate) tombstones: usize,
     /// Results of one session, at most.
     pub(crate) session_results: usize,
     /// How long a lease lasts, and how much later its end may be noticed, in nanoseconds.
@@ -138,10 +140,28 @@ pub(crate) fn judge(events: &[Event], terms: &Terms) -> Verdict {
         let key = (is_artifact, span.operation.session, span.operation.id);
         by_id.entry(key).or_default().push(span);
     }
-    for mut spans in by_id.into_values() {
+    let mut uses: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    let mut records: BTreeMap<u64, usize> = BTreeMap::new();
+    for ((is_artifact, session, _), spans) in &by_id {
+        for span in spans.iter().filter(|_| !is_artifact) {
+            let uses = uses.entry(*session).or_default();
+            uses.push((span.begin, span.end.unwrap_or(u64::MAX)));
+            *records.entry(*session).or_default() += usize::from(span.put().is_some());
+        }
+    }
+    for ((is_artifact, session, _), mut spans) in by_id {
         spans.sort_by_key(|span| span.begin);
-        verdict.judge_records(&spans, terms);
-        verdict.judge_leases(&spans, terms);
+        let own = Terms {
+            evicts: terms.evicts && !is_artifact,
+            ..terms.clone()
+        };
+        if own.evicts {
+            let uses = uses.get(&session).map_or(&[][..], |uses| uses);
+            let records = records.get(&session).copied().unwrap_or_default();
+            verdict.judge_evicted(&spans, uses, records, &own);
+        }
+        verdict.judge_records(&spans, &own);
+        verdict.judge_leases(&spans, &own);
     }
     verdict
 }
@@ -302,6 +322,41 @@ impl Verdict {
             }
         }
         self.lost += usize::from(is_lost);
+    }
+
+    /// Judges what was said of one id of results where some are evicted: by all uses of results of the session, and how
+    /// many records it may have had.
+    fn judge_evicted(
+        &mut self,
+        spans: &[Span],
+        uses: &[(u64, u64)],
+        records: usize,
+        terms: &Terms,
+    ) {
+        let shown = || spans.iter().filter(|span| span.shows().is_some());
+        for (first, second) in shown().zip(shown().skip(1)) {
+            if first.shows() == second.shows() {
+                continue;
+            }
+            // What was used last goes when all others were used after it.
+            let end = second.end.unwrap_or(u64::MAX);
+            let between = |(from, to): &&(u64, u64)| *to >= first.begin && *from <= end;
+            if uses.iter().filter(between).count() < terms.session_results {
+                self.violates(Law::One, &[first, second]);
+            }
+        }
+        if records > terms.tombstones {
+            return;
+        }
+        for (place, span) in spans.iter().enumerate() {
+            let mut before = spans[..place].iter();
+            let seen = before.find(|seen| seen.is_before(span) && seen.shows().is_some());
+            if let Some(seen) = seen
+                && span.outcome == Some(Outcome::Unknown)
+            {
+                self.violates(Law::Kept, &[seen, span]);
+            }
+        }
     }
 
     /// Judges what was said of calls in flight.

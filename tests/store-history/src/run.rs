@@ -25,6 +25,8 @@ use tokio::{
 
 /// Processes at work at once.
 const WORKERS: usize = 3;
+/// How many results that have gone a session of a store remembers.
+const TOMBSTONES: usize = 1000;
 /// The longest that an operation may take: the time-out of a store, the way to a new primary, and a busy machine.
 const LONGEST: Duration = Duration::from_secs(8);
 /// How much later than it ends a lease may still be seen.
@@ -216,6 +218,7 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
     let terms = Terms {
         keeps: plan.kind != Kind::RedisLoose,
         evicts: plan.evicts,
+        tombstones: TOMBSTONES,
         session_results: backend.session_results,
         lease: nanoseconds(LEASE),
         slack: nanoseconds(SLACK),

@@ -23,8 +23,8 @@ const AWAY: u64 = 1500;
 /// The servers behind a store, where it has any.
 pub(crate) enum Servers {
     None,
-    Single(Box<Server>, Proxy),
-    Replicated(Box<Replicated>),
+    Single(Server, Proxy),
+    Replicated(Replicated),
     Cluster(Cluster),
 }
 
@@ -35,11 +35,11 @@ impl Servers {
             Kind::Redis => {
                 let server = Server::start(&LOGGED).await?;
                 let proxy = Proxy::start(server.port()).await?;
-                Self::Single(Box::new(server), proxy)
+                Self::Single(server, proxy)
             }
             Kind::RedisReplicated | Kind::RedisLoose => {
                 let options = [&LOGGED[..], &CAREFUL].concat();
-                Self::Replicated(Box::new(Replicated::start(1, &options).await?))
+                Self::Replicated(Replicated::start(1, &options).await?)
             }
             Kind::RedisCluster => Self::Cluster(Cluster::start(3, &LOGGED).await?),
         })
@@ -63,7 +63,7 @@ impl Servers {
         let away = Duration::from_millis(seed.below(AWAY));
         Ok(Some(match self {
             Self::None => return Ok(None),
-            Self::Single(server, proxy) => match seed.below(6) {
+            Self::Single(server, proxy) => match seed.below(8) {
                 0 => killed(server, away).await?,
                 1 => paused(server, away).await,
                 2 => {
@@ -79,7 +79,8 @@ impl Servers {
                 more => {
                     let (weather, fault) = match more {
                         4 => (Weather::Cut, "connections cut"),
-                        _ if seed.chance(50) => (Weather::Silent, "connections silent"),
+                        5 => (Weather::Silent, "connections silent"),
+                        6 => (Weather::Unanswered, "answers kept back"),
                         _ => (Weather::Slow, "connections slow"),
                     };
                     proxy.set(weather);

@@ -7,6 +7,7 @@ fn terms() -> Terms {
     Terms {
         keeps: true,
         evicts: false,
+        tombstones: 100,
         session_results: 10,
         lease: 100,
         slack: 10,
@@ -167,6 +168,11 @@ fn each_law_is_judged() {
         (1, 9, Some(10), Get, Outcome::Found(7)),
     ];
     assert_eq!(broken(&evicting, &again), []);
+    // Nine others were to be used before what was used last may go.
+    let two = [back[0].clone(), (2, 6, Some(7), Put(8), Outcome::New)];
+    assert_eq!(broken(&evicting, &two), [Law::One]);
+    let forgotten = [back[0].clone(), (2, 6, Some(7), Get, Outcome::Unknown)];
+    assert_eq!(broken(&evicting, &forgotten), [Law::Kept]);
 }
 
 #[test]
