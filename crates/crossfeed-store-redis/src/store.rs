@@ -366,6 +366,8 @@ impl ResultStore for RedisStore {
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
+        self.results.sweep();
+        self.artifacts.sweep();
         self.sweep_blobs().await
     }
 }

@@ -294,6 +294,7 @@ impl Artifacts {
 
     /// Notes what has expired, forgets what has long been, and removes files that were left behind.
     pub(crate) fn sweep(&self) -> Result<(), StoreError> {
+        self.loaded.sweep();
         let now = self.now();
         let forgotten = now.saturating_sub(milliseconds(self.options.limits.max_age));
         let overdue = self.sql(rows::has_overdue(&self.database.reader(), now, forgotten))?;

@@ -448,6 +448,7 @@ impl Results {
 
     /// Takes away what is overdue or beyond a limit, forgets what has long been, and gives room back.
     pub(crate) fn sweep(&self) -> Result<(), StoreError> {
+        self.loaded.sweep();
         if !self.database.can_write() {
             return Ok(());
         }

@@ -42,8 +42,8 @@ pub struct ReadCache<I, T> {
 struct State<I, T> {
     recent: LruCache<(Scope, I), Counted<T>, RandomState>,
     bytes: usize,
-    /// Those that left `recent` while a caller held them, or were too large for it. Values that nobody holds any more
-    /// are forgotten at the next visit to their session.
+    /// Those that left `recent` while a caller held them, or were too large for it, too. Values that nobody holds any
+    /// more are forgotten at the next visit to their session, or by a sweep.
     alive: HashMap<Scope, Alive<I, T>, RandomState>,
 }
 
@@ -166,6 +166,14 @@ impl<I: Clone + Eq + Hash, T: Resident> ReadCache<I, T> {
         {
             state.drop_recent(&(scope.clone(), id));
         }
+    }
+
+    /// Forgets values that nobody holds any more, and are not kept.
+    pub fn sweep(&self) {
+        self.state.lock().alive.retain(|_, alive| {
+            alive.retain(|_, (_, value)| value.strong_count() > 0);
+            !alive.is_empty()
+        });
     }
 
     /// Bytes kept of values, held or not.
@@ -292,6 +300,27 @@ mod tests {
         assert_eq!(cache.bytes(), 7);
         cache.get(&a, &call("c"), 1).unwrap();
         assert_eq!(cache.bytes(), result.resident_bytes());
+    }
+
+    #[test]
+    fn a_sweep_leaves_nothing_of_what_nobody_holds() {
+        let cache = Cache::new(100);
+        let held = cache.put(&scope("held"), &call("c"), 0, text(101));
+        for session in 0..10 {
+            // Too large to be kept, or pushed out while it is held.
+            for bytes in [101, 60] {
+                let of = |name: &str| scope(&format!("{name}-{session}-{bytes}"));
+                let value = cache.put(&of("first"), &call("c"), 1, text(bytes));
+                drop(cache.put(&of("then"), &call("c"), 2, text(50)));
+                drop(value);
+            }
+        }
+        let sessions = || cache.state.lock().alive.len();
+        assert!(sessions() >= 20, "{}", sessions());
+        cache.sweep();
+        assert_eq!(sessions(), 2, "one is kept, and one is held");
+        assert_eq!(cache.held(&scope("held")), [(call("c"), 0)]);
+        drop(held);
     }
 
     #[test]
