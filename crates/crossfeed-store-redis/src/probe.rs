@@ -141,13 +141,14 @@ impl RedisStore {
     fn warnings(&self, report: &RedisReport, replicas: usize, needs_replicas: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         let policy = &report.eviction_policy;
-        if report.max_memory.is_some() && policy.starts_with("allkeys") {
+        if report.max_memory.is_some() && !policy.is_empty() && policy != "noeviction" {
+            let what = if policy.starts_with("allkeys") {
+                "artifacts, results, sessions and leases of running calls"
+            } else {
+                "results, sessions and leases of running calls"
+            };
             warnings.push(format!(
-                "the server's policy `{policy}` may drop artifacts, leases and records of sessions when its memory is full: set `maxmemory-policy` to `noeviction`, or to `volatile-ttl`, which drops results only"
-            ));
-        } else if report.max_memory.is_some() && policy.starts_with("volatile") {
-            warnings.push(format!(
-                "the server's policy `{policy}` may drop results and sessions before their time when its memory is full: set `maxmemory-policy` to `noeviction` to keep them"
+                "the server's policy `{policy}` may drop {what} when its memory is full: set `maxmemory-policy` to `noeviction`"
             ));
         }
         let RedisPersistence {

@@ -113,6 +113,18 @@ async fn without_messages_those_who_wait_poll() {
         })
         .await
         .unwrap();
+        // Nobody hears anything from now on, not even who asks for it again.
+        let mute = ["ACL", "SETUSER", "default", "resetchannels"];
+        server.ask(&mute).await.unwrap();
+        eventually("nobody listens", || async {
+            Ok(server
+                .ask(&["PUBSUB", "CHANNELS"])
+                .await?
+                .texts()
+                .is_empty())
+        })
+        .await
+        .unwrap();
         one.put(&scope(), &call("c1"), text("1")).await.unwrap();
     };
     let (took, ()) = tokio::join!(wait(&two, "c1"), cut);
