@@ -9,7 +9,10 @@
 //! - Others see an operation as a whole or not at all.
 //! - A request that failed half-way leaves only data that expires by itself within a minute.
 //! - A server that cannot answer is an error within the time limit, never "absent". A request whose connection was cut is
-//!   made again and has the same answer: scripts know the request that they have answered.
+//!   made again and has the same answer: scripts know the request that they have answered, for a minute.
+//! - Every answer comes with a write, so that a primary that was replaced refuses it instead of answering from the past,
+//!   where `min-replicas-to-write` is set on the server.
+//! - While a cluster moves the slot of a session, the session is unavailable, and never partly there.
 //! - Everything but artifacts without a time to live has an end of its own on the server, so that memory is freed without a
 //!   sweep.
 //! - The first line of a header is for all versions, so that an older one can evict and expire what a newer one wrote; what
@@ -47,7 +50,8 @@
 //!
 //! A server whose memory is full refuses writes
 //! ([`StoreError::NoSpace`](crossfeed_store::StoreError::NoSpace)) and answers reads. With a policy that drops keys instead,
-//! a result whose data was dropped reads as evicted; [`probe`](RedisStore::probe) warns of policies that drop more.
+//! a result whose data was dropped reads as evicted, and a session of which more was dropped goes on with what is left of
+//! it; [`probe`](RedisStore::probe) warns of such policies.
 //!
 //! # What a user of the server must be allowed
 //!
