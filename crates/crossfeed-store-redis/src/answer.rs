@@ -12,7 +12,7 @@ use std::vec::IntoIter;
 pub(crate) struct Answer {
     pub(crate) status: u8,
     /// What has left the session.
-    pub(crate) left: Vec<Departed>,
+    pub(crate) departed: Vec<Departed>,
     rest: IntoIter<Value>,
 }
 
@@ -69,14 +69,14 @@ impl Answer {
         };
         let mut answer = Self {
             status: 0,
-            left: Vec::new(),
+            departed: Vec::new(),
             rest: values.into_iter(),
         };
         answer.status = answer.bytes()?.first().copied().unwrap_or_default();
         let departed = answer.list()?.into_iter();
         // What a later version wrote may lie where this one knows nothing of.
         let departed = departed.filter_map(|line| Departed::parse(str::from_utf8(&line).ok()?));
-        answer.left = departed.collect();
+        answer.departed = departed.collect();
         Ok(answer)
     }
 

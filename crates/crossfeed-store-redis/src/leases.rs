@@ -147,7 +147,7 @@ impl RedisStore {
         Ok(Flights::new(running.collect(), waits.collect()))
     }
 
-    /// Where it is told that a call of a session may have ended.
+    /// The channel on which processes say that a call of a session may have ended.
     fn channel(&self, scope: &Scope) -> String {
         self.session_key(ScopeTag::of_session(scope)) + "c"
     }

@@ -169,7 +169,7 @@ impl RedisStore {
 
     /// Counts what has left, and removes its blobs, as far as that can be done now; a sweep finds the rest.
     pub(crate) fn see_off(&self, tenant: ScopeTag, session: ScopeTag, answer: &Answer) {
-        for departed in &answer.left {
+        for departed in &answer.departed {
             match departed.reason {
                 Reason::Evicted => self.metrics.evicted(),
                 Reason::Expired => self.metrics.expired(),
@@ -177,7 +177,7 @@ impl RedisStore {
             }
         }
         let blobs = answer
-            .left
+            .departed
             .iter()
             .filter_map(|departed| departed.blob(tenant, session));
         self.remove_blobs(blobs.collect());

@@ -1,8 +1,8 @@
 //! Limits of a tenant: an account of what its sessions hold, in a hash slot of its own.
 //!
-//! A result is reserved before its session records it, and the session is told anew afterwards; in between it counts, so
-//! that the sum is never beyond a limit. A process that dies in between leaves a reservation, which ends when that session
-//! is told again. Whatever is told is the whole of a session, so that no loss adds up.
+//! A result is reserved before its session records it, and the account is updated afterwards; in between it counts, so that
+//! the sum is never beyond a limit. A process that dies in between leaves a reservation, which ends with the next update of
+//! that session. An update says the whole of what a session holds, so that no loss adds up.
 
 use crate::{
     answer::{Answer, Reason},
@@ -107,7 +107,7 @@ impl RedisStore {
         self.remember(scope);
         let member = Member::of(scope);
         let token = token_text(random());
-        let mut spent: Vec<String> = Vec::new();
+        let mut exhausted: Vec<String> = Vec::new();
         let mut is_checked = is_new == IsNew::Yes;
         loop {
             let mut arguments = vec![
@@ -119,7 +119,7 @@ impl RedisStore {
                 limit(self.options.tenant_results),
                 microseconds(self.limits().max_age).to_string(),
             ];
-            arguments.extend(spent.iter().cloned());
+            arguments.extend(exhausted.iter().cloned());
             let mut answer = self
                 .on_account(Operation::Reserve, member.tenant, &arguments)
                 .await?;
@@ -156,7 +156,7 @@ impl RedisStore {
                 }
             }
             if !self.relieve(member.tenant, &project, &order).await? {
-                spent.push(project);
+                exhausted.push(project);
             }
         }
     }
@@ -223,7 +223,7 @@ impl RedisStore {
                 };
                 let found = self.next_of(&member, order).await?;
                 if found.as_ref().is_none_or(|found| found.place.1 != place.1) {
-                    self.tell(&member, None).await?;
+                    self.update(&member, None).await?;
                 }
                 if let Some(found) = found
                     && best.as_ref().is_none_or(|best| found.place < best.place)
@@ -253,7 +253,7 @@ impl RedisStore {
         arguments.extend([victim.call, victim.token]);
         self.on_member(Operation::Evict, &member, &arguments)
             .await?;
-        self.tell(&member, None).await?;
+        self.update(&member, None).await?;
         Ok(true)
     }
 
@@ -285,7 +285,7 @@ impl RedisStore {
         }))
     }
 
-    /// Tells the account of a tenant what a session holds, where it was changed.
+    /// Updates what the account of a tenant says of a session, where that has changed.
     pub(crate) async fn settle(
         &self,
         scope: &Scope,
@@ -298,15 +298,19 @@ impl RedisStore {
         let member = Member::of(scope);
         let is_loss =
             |reason| matches!(reason, Reason::Evicted | Reason::Expired | Reason::Removed);
-        let has_lost =
-            answer.is_some_and(|answer| answer.left.iter().any(|left| is_loss(left.reason)));
+        let has_lost = answer.is_some_and(|answer| {
+            answer
+                .departed
+                .iter()
+                .any(|departed| is_loss(departed.reason))
+        });
         if reservation.is_some() || has_lost {
-            self.tell(&member, reservation).await?;
+            self.update(&member, reservation).await?;
         }
         Ok(())
     }
 
-    async fn tell(
+    async fn update(
         &self,
         member: &Member,
         reservation: Option<Reservation>,

@@ -4,23 +4,23 @@ local head = call('HGET', H, id)
 if head then
   local r = read(head)
   if has_expired(id, r) and not (r.token == ARGV[7] and ARGV[8] == '1') then
-    lose(id, head, 'x')
+    take_away(id, head, 'x')
   elseif not is_whole(id, r.token, r.place) then
-    lose(id, head, 'e')
+    take_away(id, head, 'e')
   else
     confirm()
-    return { 'R', left }
+    return { 'R', departed }
   end
 end
 local flight = lease(id)
 if flight then
   if flight.nonce ~= ARGV[10] then
     confirm()
-    return { 'I', left }
+    return { 'I', departed }
   end
   -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
   call('HSET', F, id, flight.value)
-  return { 'N', left }
+  return { 'N', departed }
 end
 local number = call('HLEN', F)
 if number > 0 and number % 64 == 0 then
@@ -32,4 +32,4 @@ if number > 0 and number % 64 == 0 then
 end
 call('HSET', F, id, table.concat({ '1', ARGV[9], ARGV[10], exact(now + ARGV[11]), ARGV[12] }, ' '))
 call('PEXPIRE', F, math.ceil(ARGV[11] / 500))
-return { 'N', left }
+return { 'N', departed }

@@ -51,7 +51,7 @@ local function has_expired(r)
 end
 
 -- What has left: `REASON PLACE TOKEN IDENTITY` each.
-local left = {}
+local departed = {}
 
 local function expire(name, head)
   local r = read(head)
@@ -59,7 +59,7 @@ local function expire(name, head)
   if r.place == 'k' then
     call('UNLINK', base .. 'ab:' .. r.token)
   end
-  left[#left + 1] = table.concat({ 'a', r.place, r.token, r.identity }, ' ')
+  departed[#departed + 1] = table.concat({ 'a', r.place, r.token, r.identity }, ' ')
   local bytes, last = totals()
   set_totals(math.max(bytes - r.bytes, 0), last)
   local line = string.find(head, '\n', 1, true)

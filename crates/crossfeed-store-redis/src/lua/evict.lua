@@ -2,6 +2,6 @@
 confirm()
 local head = call('HGET', H, ARGV[6])
 if head and read(head).token == ARGV[7] then
-  lose(ARGV[6], head, 'e')
+  take_away(ARGV[6], head, 'e')
 end
-return { 'K', left }
+return { 'K', departed }

@@ -22,4 +22,4 @@ for i = 1, #all, 2 do
     waits[#waits + 1] = all[i]
   end
 end
-return { 'K', left, running, waits }
+return { 'K', departed, running, waits }

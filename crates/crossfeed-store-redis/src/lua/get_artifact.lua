@@ -8,19 +8,19 @@ if head then
     expire(name, head)
     tidy(tonumber(ARGV[4]))
   elseif r.token == ARGV[3] then
-    return { 'S', left }
+    return { 'S', departed }
   elseif r.place ~= 'k' then
-    return { 'F', left, head }
+    return { 'F', departed, head }
   else
     local body = call('GET', base .. 'ab:' .. r.token)
     if not body then
-      return { 'G', left }
+      return { 'G', departed }
     end
-    return { 'F', left, head, body }
+    return { 'F', departed, head, body }
   end
 end
 local stone = call('HGET', AT, name)
 if stone then
-  return { 'T', left, stone }
+  return { 'T', departed, stone }
 end
-return { '-', left }
+return { '-', departed }

@@ -14,4 +14,4 @@ for i = 1, #ids do
     lines[#lines + 1] = json and string.sub(head, 1, json - 1) or head
   end
 end
-return { 'K', left, lines }
+return { 'K', departed, lines }

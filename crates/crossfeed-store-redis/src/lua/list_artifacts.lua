@@ -12,4 +12,4 @@ for i = 1, #all, 2 do
     end
   end
 end
-return { 'K', left, lines }
+return { 'K', departed, lines }

@@ -59,20 +59,20 @@ local function remember(token)
 end
 
 -- What has left: `REASON PLACE TOKEN IDENTITY` each.
-local left = {}
+local departed = {}
 
-local function leave(id, why, r)
+local function depart(id, why, r)
   if r.born + memory > now then
     remember(r.token)
   end
-  left[#left + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
+  departed[#departed + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
   if r.place == 'k' then
     call('UNLINK', base .. 'b:' .. id)
   end
 end
 
 -- Takes a result away: `x` expired, `e` evicted.
-local function lose(id, head, why)
+local function take_away(id, head, why)
   local r = read(head)
   call('HDEL', H, id)
   call('ZREM', U, id)
@@ -85,7 +85,7 @@ local function lose(id, head, why)
       call('HDEL', M, r.class)
     end
   end
-  leave(id, why, r)
+  depart(id, why, r)
   local tail = string.sub(head, string.find(head, '\n', 1, true) + 1)
   bury(id, why, r.class, tail)
 end
@@ -111,17 +111,17 @@ local function tidy()
       if not head then
         call('ZREM', zset, id)
       elseif pins[id] ~= read(head).token then
-        lose(id, head, 'x')
+        take_away(id, head, 'x')
       end
     end
   end
 end
 
--- Makes the tables agree again, should the server have dropped one. Gives the number of results.
+-- Makes the tables agree again, should the server have dropped one.
 local function mend()
   local number = call('HLEN', H)
   if call('ZCARD', U) == number and call('ZCARD', X) == number and call('EXISTS', M) == math.min(number, 1) then
-    return number
+    return
   end
   call('DEL', M)
   for _, zset in ipairs({ U, X }) do
@@ -142,7 +142,6 @@ local function mend()
   for _, key in ipairs({ H, U, X, M }) do
     call('PEXPIRE', key, keep)
   end
-  return number
 end
 
 -- A lease that is not over: owner, nonce, until, and how to repeat its call.

@@ -11,7 +11,7 @@ for _, id in ipairs(call('ZRANGE', U, 0, -1)) do
   if r and pins[id] ~= r.token then
     local found = { id, r.token, call('ZSCORE', U, id), '1' }
     if is_plain or r.class == ARGV[6] or (ARGV[7] == '1' and r.class == 'r') then
-      return { 'F', left, found }
+      return { 'F', departed, found }
     end
     if not last then
       found[4] = '0'
@@ -20,6 +20,6 @@ for _, id in ipairs(call('ZRANGE', U, 0, -1)) do
   end
 end
 if last then
-  return { 'F', left, last }
+  return { 'F', departed, last }
 end
-return { '-', left }
+return { '-', departed }

@@ -13,7 +13,7 @@ local function refuse(why, token, place)
   if staged then
     call('UNLINK', stage)
   end
-  return { why, left, token, place }
+  return { why, departed, token, place }
 end
 
 mend()
@@ -33,7 +33,7 @@ if head then
     touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
     return refuse('U', r.token, r.place)
   end
-  lose(id, head, 'e')
+  take_away(id, head, 'e')
 end
 if call('ZSCORE', D, token) then
   -- The same request again; what it recorded has gone since.
@@ -41,7 +41,7 @@ if call('ZSCORE', D, token) then
 end
 if ARGV[18] == '1' then
   confirm()
-  return { 'V', left }
+  return { 'V', departed }
 end
 if staged and call('EXISTS', stage) == 0 then
   return refuse('A')
@@ -111,7 +111,7 @@ if held + bytes > max_bytes or count + 1 > max_results then
   end
 end
 for _, r in ipairs(victims) do
-  lose(r.id, r.head, 'e')
+  take_away(r.id, r.head, 'e')
 end
 
 local milliseconds = math.max(math.ceil((math.min(time_to_live, max_age) + step) / 1000), 1)
@@ -138,4 +138,4 @@ end
 if call('HDEL', F, id) == 1 then
   wake()
 end
-return { 'N', left }
+return { 'N', departed }

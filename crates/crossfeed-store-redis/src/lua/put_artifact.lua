@@ -11,7 +11,7 @@ local function refuse(why, token, place)
   if staged then
     call('UNLINK', stage)
   end
-  return { why, left, token, place }
+  return { why, departed, token, place }
 end
 
 local head = call('HGET', A, name)
@@ -45,7 +45,7 @@ if head then
     if r.until_ > 0 then
       call('PEXPIRE', old, math.ceil((r.until_ - now) / 1000) + 1000)
     end
-    return { 'U', left, r.token, r.place }
+    return { 'U', departed, r.token, r.place }
   end
   return refuse('U', r.token, r.place)
 end
@@ -95,4 +95,4 @@ if not life then
 elseif number == 0 or call('PTTL', A) > 0 then
   keep(A, math.ceil(life / 500) + 1000)
 end
-return { 'N', left }
+return { 'N', departed }

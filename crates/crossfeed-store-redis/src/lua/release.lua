@@ -5,4 +5,4 @@ if value and string.match(value, '^%d+ (%x+)') == ARGV[7] then
   call('HDEL', F, ARGV[6])
   wake()
 end
-return { 'K', left }
+return { 'K', departed }

@@ -2,11 +2,11 @@
 if call('ZSCORE', D, ARGV[6]) then
   -- The same request again. What is here now was recorded since.
   confirm()
-  return { 'K', left }
+  return { 'K', departed }
 end
 local heads = call('HGETALL', H)
 for i = 1, #heads, 2 do
-  leave(heads[i], 'r', read(heads[i + 1]))
+  depart(heads[i], 'r', read(heads[i + 1]))
 end
 local artifacts = call('HGETALL', base .. 'a')
 for i = 1, #artifacts, 2 do
@@ -19,7 +19,7 @@ for i = 1, #artifacts, 2 do
     if place == 'k' then
       call('UNLINK', base .. 'ab:' .. token)
     end
-    left[#left + 1] = table.concat({ 'a', place, token, identity }, ' ')
+    departed[#departed + 1] = table.concat({ 'a', place, token, identity }, ' ')
   end
 end
 local flights = call('EXISTS', F)
@@ -28,4 +28,4 @@ remember(ARGV[6])
 if flights == 1 then
   wake()
 end
-return { 'K', left }
+return { 'K', departed }

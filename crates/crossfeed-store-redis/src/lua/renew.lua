@@ -12,4 +12,4 @@ for i = 8, #ARGV, 2 do
   end
 end
 call('PEXPIRE', F, math.ceil(ARGV[7] / 500))
-return { 'K', left, lost }
+return { 'K', departed, lost }

@@ -13,19 +13,19 @@ if not is_over and not (max_results and results + 1 > max_results) then
   end
   return { 'K', {} }
 end
-local spent = {}
+local exhausted = {}
 for i = 8, #ARGV do
-  spent[ARGV[i]] = true
+  exhausted[ARGV[i]] = true
 end
 -- The project that holds the most, the result to be recorded included.
 local most, weight
-if not spent[project] then
+if not exhausted[project] then
   most, weight = project, tonumber(call('ZSCORE', O, project) or 0) + bytes
 end
 local owners = call('ZREVRANGE', O, 0, #ARGV - 6, 'WITHSCORES')
 for i = 1, #owners, 2 do
   local owner = owners[i]
-  if owner ~= project and not spent[owner] then
+  if owner ~= project and not exhausted[owner] then
     if not weight or tonumber(owners[i + 1]) > weight then
       most = owner
     end

@@ -12,6 +12,6 @@ for i = 1, #sums, 2 do
   end
 end
 return {
-  'K', left, exact(time[1] * 1000000 + time[2]), exact(bytes), exact(call('HLEN', H)),
+  'K', departed, exact(time[1] * 1000000 + time[2]), exact(bytes), exact(call('HLEN', H)),
   call('ZRANGE', U, 0, 0, 'WITHSCORES')[2] or '', table.concat(classes, ' '),
 }

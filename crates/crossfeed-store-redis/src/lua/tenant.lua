@@ -3,7 +3,7 @@
 -- n         hash  `b` bytes and `n` results of all, reservations included
 -- o         zset  project by its bytes
 -- c         hash  `PROJECT CLASS` -> bytes
--- s         hash  session -> `VERSION PROJECT BYTES RESULTS CLASS:BYTES…`, as it was last told
+-- s         hash  session -> `VERSION PROJECT BYTES RESULTS CLASS:BYTES…`, as it was last reported
 -- r         hash  token -> `SESSION PROJECT BYTES SINCE`, a reservation for a result that is being recorded
 -- q:PROJECT zset  session by a time that is not later than its least recent use
 local base = KEYS[1]

@@ -11,4 +11,4 @@ for i = 1, #all, 2 do
     tokens[#tokens + 1] = r.token
   end
 end
-return { 'K', left, tokens }
+return { 'K', departed, tokens }
