@@ -338,8 +338,10 @@ impl Verdict {
             if first.shows() == second.shows() {
                 continue;
             }
-            // What was used last goes when all others were used after it.
-            let end = second.end.unwrap_or(u64::MAX);
+            // What was used last goes when all others were used after it. Where both happened at once, either may have been
+            // the first.
+            let end = |span: &Span| span.end.unwrap_or(u64::MAX);
+            let end = end(first).max(end(second));
             let between = |(from, to): &&(u64, u64)| *to >= first.begin && *from <= end;
             if uses.iter().filter(between).count() < terms.session_results {
                 self.violates(Law::One, &[first, second]);

@@ -171,6 +171,14 @@ fn each_law_is_judged() {
     // Nine others were to be used before what was used last may go.
     let two = [back[0].clone(), (2, 6, Some(7), Put(8), Outcome::New)];
     assert_eq!(broken(&evicting, &two), [Law::One]);
+    // A record that takes long may be there only at its end.
+    let mut slow = vec![
+        back[0].clone(),
+        (2, 6, Some(40), Put(8), Outcome::New),
+        (1, 8, Some(9), Get, Outcome::Found(7)),
+    ];
+    slow.extend((10..20).map(|at| (1, at, Some(at), Get, Outcome::Evicted)));
+    assert_eq!(broken(&evicting, &slow), []);
     let forgotten = [back[0].clone(), (2, 6, Some(7), Get, Outcome::Unknown)];
     assert_eq!(broken(&evicting, &forgotten), [Law::Kept]);
 }
