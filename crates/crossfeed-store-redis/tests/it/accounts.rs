@@ -116,6 +116,33 @@ async fn what_was_only_read_is_in_use_as_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_goes_on_where_a_clock_went_back() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let store = open(options(&server)).await;
+    let put = async |id: &str| {
+        store
+            .put(&scope("a"), &call(id), text("x".repeat(100)))
+            .await
+    };
+    put("c1").await.unwrap();
+    let table = keys(&server, "*:s").await.remove(0);
+    let sessions = server.ask(&["HGETALL", &table]).await.unwrap().texts();
+    let (version, rest) = sessions[1].split_once(' ').unwrap();
+    // An hour ahead of the server that took over.
+    let ahead = version.parse::<u64>().unwrap() + 3_600_000_000;
+    let ahead = format!("{ahead} {rest}");
+    server
+        .ask(&["HSET", &table, &sessions[0], &ahead])
+        .await
+        .unwrap();
+    put("c2").await.unwrap();
+    assert_eq!(held(&server).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_has_an_end() {
     if !is_installed() {
         return;
