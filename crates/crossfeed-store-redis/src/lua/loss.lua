@@ -17,9 +17,9 @@ end
 
 local function forget_tombstone(id)
   local stone = call('HGET', T, id)
-  call('ZREM', Z, id)
   if stone then
     call('HDEL', T, id)
+    call('ZREM', Z, id)
     call('HINCRBY', T, '', 0 - string.match(stone, '^%d+ %a %d (%d+)'))
   end
 end
@@ -43,6 +43,8 @@ local function bury(id, why, class, tail)
       break
     end
     forget_tombstone(oldest)
+    -- Also where the server had dropped what it is about.
+    call('ZREM', Z, oldest)
     bytes = tonumber(call('HGET', T, '') or 0)
   end
   call('PEXPIRE', T, keep)
@@ -117,11 +119,11 @@ local function tidy()
   end
 end
 
--- Makes the tables agree again, should the server have dropped one.
+-- Makes the tables agree again, should the server have dropped one. Gives the number of results.
 local function mend()
   local number = call('HLEN', H)
   if call('ZCARD', U) == number and call('ZCARD', X) == number and call('EXISTS', M) == math.min(number, 1) then
-    return
+    return number
   end
   call('DEL', M)
   for _, zset in ipairs({ U, X }) do
@@ -142,6 +144,7 @@ local function mend()
   for _, key in ipairs({ H, U, X, M }) do
     call('PEXPIRE', key, keep)
   end
+  return number
 end
 
 -- A lease that is not over: owner, nonce, until, and how to repeat its call.

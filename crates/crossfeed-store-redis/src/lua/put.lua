@@ -16,7 +16,7 @@ local function refuse(why, token, place)
   return { why, departed, token, place }
 end
 
-mend()
+local count = mend()
 tidy()
 local head = call('HGET', H, id)
 if head then
@@ -48,7 +48,10 @@ if staged and call('EXISTS', stage) == 0 then
 end
 
 -- What must go is found first, so that nothing goes in vain.
-local sums, held, count = {}, 0, call('HLEN', H)
+local sums, held = {}, 0
+if #departed > 0 then
+  count = call('HLEN', H)
+end
 if count > 0 then
   held = tonumber(call('HGET', M, 'b') or 0)
 end
@@ -122,7 +125,6 @@ elseif staged then
   call('PEXPIRE', body, milliseconds)
 end
 forget_tombstone(id)
-local is_first = call('EXISTS', M) == 0
 call('HSET', H, id, table.concat({
   '1', token, ARGV[8], exact(now), class, ARGV[10], place, ARGV[12],
 }, ' ') .. '\n' .. ARGV[13])
@@ -130,7 +132,7 @@ call('ZADD', U, next_in(U), id)
 call('ZADD', X, now, id)
 call('HINCRBY', M, 'b', bytes)
 call('HINCRBY', M, class, bytes)
-if is_first or call('PTTL', M) < keep * 0.9 then
+if count == 0 or call('PTTL', M) < keep * 0.9 then
   for _, key in ipairs({ H, U, X, M }) do
     call('PEXPIRE', key, keep)
   end
