@@ -21,8 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// How long a reservation may last. A put takes at most a few time limits of a request.
-const RESERVED_TIME: Duration = Duration::from_secs(60);
+/// How long a reservation may last: longer than a put, the upload of its data included.
+const RESERVED_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// How many sessions are asked for at once when something must go.
 const ASKED: usize = 64;

@@ -19,6 +19,7 @@ if flight then
     return { 'I', departed }
   end
   -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+  confirm()
   call('HSET', F, id, flight.value)
   return { 'N', departed }
 end

@@ -23,6 +23,7 @@ if head then
   local r = read(head)
   if r.token == token then
     -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+    confirm()
     call('HSET', H, id, head)
     return refuse('N')
   end

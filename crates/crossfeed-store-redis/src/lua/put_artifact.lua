@@ -22,6 +22,7 @@ end
 if head then
   local r = read(head)
   -- A write, for replicas to confirm that they have come this far.
+  confirm()
   call('HSET', A, name, head)
   if r.token == token then
     return refuse('N')

@@ -14,6 +14,7 @@ if record then
   earlier = string.sub(' ' .. found .. words, 1, 16 * 17)
   if string.find(earlier, ARGV[2], 1, true) then
     -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
+    redis.call('GETEX', KEYS[1])
     redis.call('SET', KEYS[1], record, 'KEEPTTL')
     return 1
   end

@@ -269,3 +269,28 @@ async fn artifacts_that_have_ended_leave_nothing() {
     let table = keys(&server, "*:a").await;
     assert_eq!(server.ask(&["PTTL", &table[0]]).await.unwrap().text(), "-1");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_says_of_what_it_has_that_it_has_it() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let store = open(&server.url()).await;
+    let put = async || {
+        let put = store.put(&scope(), &call("c1"), text("1")).await.unwrap();
+        let artifact = store.put_artifact(&scope(), artifact("a1", "1")).await;
+        [put, artifact.unwrap()]
+    };
+    assert_eq!(put().await, [Recorded::New; 2]);
+    server
+        .ask(&["CONFIG", "SET", "maxmemory", "1"])
+        .await
+        .unwrap();
+    assert_eq!(put().await, [Recorded::Unchanged; 2]);
+    let other = store.put(&scope(), &call("c1"), text("2")).await;
+    assert!(
+        matches!(other, Err(StoreError::Duplicate { .. })),
+        "{other:?}"
+    );
+}
