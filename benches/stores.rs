@@ -9,7 +9,7 @@ use crossfeed_json::Document;
 use crossfeed_redis_servers::{Server, is_installed};
 use crossfeed_store::{Lookup, MemoryLimits, MemoryStore, ResultKind, ResultStore, StoredResult};
 use crossfeed_store_redis::{RedisOptions, RedisStore};
-use crossfeed_store_sqlite::{Durability, SqliteOptions, SqliteStore};
+use crossfeed_store_sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
 use crossfeed_wire::{CallId, Scope};
 use redis::{AsyncCommands as _, aio::MultiplexedConnection};
 use std::{
@@ -197,8 +197,8 @@ fn in_sqlite(run: &Run, runtime: &Runtime, folder: &Path) {
             .with_limits(MemoryLimits::default().with_session_results(10_000_000));
         SqliteStore::open(folder.join(name), options).unwrap()
     };
-    let store = open("process", Durability::Process);
-    let flushed = open("flushed", Durability::Flushed);
+    let store = open("process", SqliteDurability::Process);
+    let flushed = open("flushed", SqliteDurability::Flushed);
     for (size, bytes) in SIZES {
         let data = data::records(bytes);
         let rows = vec![

@@ -5,7 +5,7 @@
 
 use crate::{
     fault::{TimedOut, Unconfirmed, bad_answer, ends_connection, translate, unavailable, was_cut},
-    options::{Address, Durability, RedisOptions, Servers},
+    options::{Address, RedisDurability, RedisOptions, Servers},
     script::Operation,
 };
 use crossfeed_store::StoreError;
@@ -70,8 +70,8 @@ impl Connection {
             Err(_) => Err(unavailable(TimedOut { within })),
         };
         let confirmed = match options.durability {
-            Durability::Primary => None,
-            Durability::Replicas { number, within } => Some((open().await?, number, within)),
+            RedisDurability::Primary => None,
+            RedisDurability::Replicas { number, within } => Some((open().await?, number, within)),
         };
         let this = Self {
             shared: open().await?,

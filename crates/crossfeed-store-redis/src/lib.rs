@@ -20,7 +20,7 @@
 //!
 //! # What survives
 //!
-//! | | `Durability::Primary` | `Durability::Replicas { number, .. }` |
+//! | | `RedisDurability::Primary` | `RedisDurability::Replicas { number, .. }` |
 //! |---|---|---|
 //! | a crash of a client | everything acknowledged | everything acknowledged |
 //! | a restart of the server | what its disk has: all with `appendfsync always`, all but about the last second with `everysec`, nothing without persistence | the same |
@@ -77,7 +77,7 @@ mod url;
 mod watch;
 
 pub use metrics::{LATENCY_BOUNDS, OperationMetrics, RedisMetrics};
-pub use options::{Durability, Password, RedisOptions};
+pub use options::{Password, RedisDurability, RedisOptions};
 pub use probe::{RedisMode, RedisPersistence, RedisReport};
 pub use store::RedisStore;
 pub use url::RedisUrlError;

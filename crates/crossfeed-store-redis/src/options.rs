@@ -35,7 +35,7 @@ impl<T: Into<Arc<str>>> From<T> for Password {
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Durability {
+pub enum RedisDurability {
     /// When the primary has it. A failover loses what the new primary had not received yet: usually the writes of
     /// less than a second.
     #[default]
@@ -110,7 +110,7 @@ pub struct RedisOptions {
     /// Results of one tenant. None by default.
     pub tenant_results: Option<usize>,
     /// When a write counts as done.
-    pub durability: Durability,
+    pub durability: RedisDurability,
     /// How long one request may take. 2 s: an answer takes milliseconds, so a slower server is not there.
     pub timeout: Duration,
     /// Bytes of results, and of artifacts, that stay in this process's memory after they were read or written, index
@@ -150,7 +150,7 @@ impl RedisOptions {
             limits: MemoryLimits::default(),
             tenant_bytes: None,
             tenant_results: None,
-            durability: Durability::default(),
+            durability: RedisDurability::default(),
             timeout: Duration::from_secs(2),
             cache_bytes: 64 << 20,
             prefix: "crossfeed".to_owned(),

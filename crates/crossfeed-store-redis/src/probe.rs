@@ -3,7 +3,7 @@
 use crate::{
     connection::Kind,
     fault::bad_answer,
-    options::{Durability, Servers},
+    options::{RedisDurability, Servers},
     store::RedisStore,
 };
 use crossfeed_store::StoreError;
@@ -162,7 +162,7 @@ impl RedisStore {
             );
         }
         let is_cluster = matches!(report.mode, RedisMode::Cluster { .. });
-        if let Durability::Replicas { number, .. } = self.options.durability
+        if let RedisDurability::Replicas { number, .. } = self.options.durability
             && !is_cluster
             && replicas < number
         {

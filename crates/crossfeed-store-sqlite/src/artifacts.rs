@@ -6,7 +6,7 @@ use crate::{
     database::Database,
     files::Content,
     header::{Header, is_unreadable, milliseconds},
-    options::{Durability, SqliteOptions},
+    options::{SqliteDurability, SqliteOptions},
     rows::{self, Line, Name, RowKey},
 };
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use std::{path::Path, sync::Arc};
 
 /// Acknowledged artifacts survive a loss of power.
-const DURABILITY: Durability = Durability::Flushed;
+const DURABILITY: SqliteDurability = SqliteDurability::Flushed;
 
 /// How often a row is looked up again if its file was removed meanwhile.
 pub(crate) const LOOKS: usize = 3;

@@ -4,7 +4,7 @@ use crate::{
     fault,
     files::Files,
     open::{self, Layout, OpenedStore},
-    options::{Durability, SqliteOptions},
+    options::{SqliteDurability, SqliteOptions},
     writer::{Turn, Writer},
 };
 use crossfeed_store::{Digest, StoreError};
@@ -29,7 +29,7 @@ impl Database {
         directory: &Path,
         layout: &'static Layout,
         options: &SqliteOptions,
-        durability: Durability,
+        durability: SqliteDurability,
         may_be_absent: bool,
     ) -> Result<Self, StoreError> {
         let OpenedStore { reader, writer } = match open::open(directory, layout, options) {
@@ -97,7 +97,7 @@ impl Database {
             return Ok(());
         }
         let mut writer = self.writer()?;
-        let transaction = writer.begin(Durability::Process)?;
+        let transaction = writer.begin(SqliteDurability::Process)?;
         for digest in files {
             if !self.names_file(&transaction, digest)? {
                 self.files.remove(digest);

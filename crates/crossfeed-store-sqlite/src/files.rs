@@ -3,7 +3,7 @@
 //! Every file that is read is checked. A file is written under another name, flushed and renamed,
 //! so that one that has its name is whole.
 
-use crate::{fault, options::Durability};
+use crate::{fault, options::SqliteDurability};
 use crossfeed_store::{Digest, StoreError};
 use std::{
     fs::{self, File, OpenOptions},
@@ -24,7 +24,7 @@ pub(crate) struct Files {
     directory: PathBuf,
     /// The name of the directory within the store's.
     folder: &'static str,
-    durability: Durability,
+    durability: SqliteDurability,
     /// Numbers files that are written at the same time.
     written: AtomicU64,
 }
@@ -50,7 +50,7 @@ impl Content {
 
 impl Files {
     /// The files in a folder of a store.
-    pub(crate) fn new(store: &Path, folder: &'static str, durability: Durability) -> Self {
+    pub(crate) fn new(store: &Path, folder: &'static str, durability: SqliteDurability) -> Self {
         Self {
             directory: store.join(folder),
             folder,
@@ -72,21 +72,32 @@ impl Files {
             self.write(&path, digest, data)
                 .map_err(|error| fault::writing(self.name_of(digest), error))?;
         }
-        if self.durability == Durability::Process {
+        if self.durability == SqliteDurability::Process {
             return Ok(());
         }
         // Also for a file that was there: its writer may not have come to this yet.
         flush_directory(&self.directory).map_err(|error| fault::writing(self.folder, error))
     }
 
-    /// Writes data, then gives it its name.
+    /// Writes data, then gives it its name; once more where a sweep took the partial file for one that was left behind.
     fn write(&self, path: &Path, digest: &Digest, data: &[u8]) -> io::Result<()> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.write_once(path, digest, data) {
+                Err(error) if error.kind() == ErrorKind::NotFound && tries < TRIES => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn write_once(&self, path: &Path, digest: &Digest, data: &[u8]) -> io::Result<()> {
         let (partial, mut file) = self.begin(digest)?;
         let written = file
             .write_all(data)
             .and_then(|()| match self.durability {
-                Durability::Process => Ok(()),
-                Durability::Flushed => file.sync_all(),
+                SqliteDurability::Process => Ok(()),
+                SqliteDurability::Flushed => file.sync_all(),
             })
             .and_then(|()| fs::rename(&partial, path));
         if written.is_err() {

@@ -7,7 +7,7 @@
 //! # Invariants
 //!
 //! - Acknowledged artifacts are on the disk: rows are committed with `synchronous = FULL`, and a file and its
-//!   name are there before the row that names it. Acknowledged results are there as far as their [`Durability`] says.
+//!   name are there before the row that names it. Acknowledged results are there as far as their [`SqliteDurability`] says.
 //! - What a row records is never changed, only added and removed. So is a file, but that one that was damaged is
 //!   replaced by one that is whole when the same data comes again.
 //! - Every read is checked: each row has a digest of itself, and of its data. Recording the same again
@@ -35,6 +35,6 @@ mod writer;
 mod tests;
 
 pub use clock::CalendarClock;
-pub use options::{Durability, SqliteOptions};
-pub use probe::Probe;
+pub use options::{SqliteDurability, SqliteOptions};
+pub use probe::SqliteProbe;
 pub use store::SqliteStore;

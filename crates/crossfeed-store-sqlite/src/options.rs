@@ -10,7 +10,7 @@ use std::time::Duration;
     clippy::exhaustive_enums,
     reason = "the disk is waited for, or it is not"
 )]
-pub enum Durability {
+pub enum SqliteDurability {
     /// A crash of the process, also of all that use the store. A loss of power, or a crash of the system, may take the
     /// latest results away, or put back some that had gone; a file that it cuts is noticed.
     #[default]
@@ -58,7 +58,7 @@ pub struct SqliteOptions {
     pub keep_results: bool,
     /// What a result survives where it is kept. A crash of the process: a flush to the disk for each would make it five
     /// times as slow, and a result lives for minutes and can often be had again.
-    pub durability: Durability,
+    pub durability: SqliteDurability,
     /// How long a lease of a call in flight lasts where results are kept. 15 s: long enough for a process that is slow,
     /// and short for those who wait for a call of one that has died.
     pub lease: Duration,
@@ -80,7 +80,7 @@ impl Default for SqliteOptions {
             orphan_age: Duration::from_secs(60 * 60),
             read_only: false,
             keep_results: false,
-            durability: Durability::default(),
+            durability: SqliteDurability::default(),
             lease: Duration::from_secs(15),
             poll_interval: Duration::from_millis(250),
             must_exist: false,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// What [`SqliteStore::probe`](crate::SqliteStore::probe) has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Probe {
+pub struct SqliteProbe {
     /// The store's directory.
     pub directory: PathBuf,
     /// Whether the store may be written.

@@ -15,7 +15,7 @@ use crate::{
     database::Database,
     files::Content,
     header::{is_unreadable, milliseconds},
-    options::{Durability, SqliteOptions},
+    options::{SqliteDurability, SqliteOptions},
 };
 use changes::Changes;
 use crossfeed_store::{
@@ -246,7 +246,7 @@ impl Results {
     ) -> Result<Option<T>, StoreError> {
         let mut writer = self.database.writer_within(timeout)?;
         // A use is no record: losing one does no harm.
-        let transaction = writer.begin(Durability::Process)?;
+        let transaction = writer.begin(SqliteDurability::Process)?;
         let is_there = self.sql(rows::touch(&transaction, number, now))?;
         self.sql(transaction.commit())?;
         Ok(is_there.then(then))
@@ -495,7 +495,7 @@ impl Results {
     fn give_room_back(&self) -> Result<(), StoreError> {
         loop {
             let mut writer = self.database.writer()?;
-            let transaction = writer.begin(Durability::Process)?;
+            let transaction = writer.begin(SqliteDurability::Process)?;
             let unused = transaction.pragma_query_value(None, "freelist_count", |row| row.get(0));
             let unused: usize = self.sql(unused)?;
             if unused <= KEPT_PAGES {

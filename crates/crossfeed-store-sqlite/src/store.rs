@@ -5,7 +5,7 @@ use crate::{
     blocking::run,
     clock::CalendarClock,
     options::SqliteOptions,
-    probe::{self, Probe},
+    probe::{self, SqliteProbe},
     results::{Results, SharedResults},
 };
 use async_trait::async_trait;
@@ -33,7 +33,7 @@ use std::{
 /// has confirmed. A crash before leaves nothing of it but perhaps a file that the next
 /// [`sweep`](ResultStore::sweep) removes.
 ///
-/// A result that is kept is as safe as its [`Durability`](crate::Durability) says. So are its last use, tombstones and leases against a
+/// A result that is kept is as safe as its [`SqliteDurability`](crate::SqliteDurability) says. So are its last use, tombstones and leases against a
 /// crash of the process. [Records of the host](ResultStore::state) are as safe as artifacts. Removing a session removes
 /// its artifacts first: a crash in between leaves results, until it is removed again.
 ///
@@ -150,7 +150,7 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`StoreError::Damaged`] and [`StoreError::Unavailable`] when it cannot be read.
-    pub fn probe(&self) -> Result<Probe, StoreError> {
+    pub fn probe(&self) -> Result<SqliteProbe, StoreError> {
         let Inner {
             directory,
             artifacts,
@@ -168,7 +168,7 @@ impl SqliteStore {
             }
             Kept::OnDisk(SharedResults(results)) => results.total()?,
         };
-        Ok(Probe {
+        Ok(SqliteProbe {
             directory: directory.clone(),
             can_write: can_write && artifacts.database().can_write(),
             artifacts: artifacts_number,

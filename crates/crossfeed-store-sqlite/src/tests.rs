@@ -7,7 +7,7 @@ mod lifetime;
 mod results;
 mod shared;
 
-use crate::{Durability, SqliteOptions, SqliteStore};
+use crate::{SqliteDurability, SqliteOptions, SqliteStore};
 use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
@@ -90,7 +90,7 @@ struct Places {
     clock: Arc<ManualClock>,
     directories: Mutex<Vec<(Directory, MemoryLimits)>>,
     keep_results: bool,
-    durability: Durability,
+    durability: SqliteDurability,
 }
 
 impl Places {
@@ -137,7 +137,7 @@ impl SharedHarness for Places {
 }
 
 /// Results on the disk, too.
-fn keeping(durability: Durability) -> Places {
+fn keeping(durability: SqliteDurability) -> Places {
     Places {
         keep_results: true,
         durability,
@@ -149,7 +149,7 @@ fn keeping(durability: Durability) -> Places {
 fn the_store_conforms_without_a_runtime() {
     run(conformance::run_all(&Places::default()));
     run(conformance::run_durable(&Places::default()));
-    let keeping = keeping(Durability::Process);
+    let keeping = keeping(SqliteDurability::Process);
     run(conformance::run_all(&keeping));
     run(conformance::run_durable(&keeping));
     run(conformance::run_shared(&keeping));
@@ -159,7 +159,7 @@ fn the_store_conforms_without_a_runtime() {
 async fn the_store_conforms_in_a_runtime() {
     conformance::run_all(&Places::default()).await;
     conformance::run_durable(&Places::default()).await;
-    let keeping = keeping(Durability::Flushed);
+    let keeping = keeping(SqliteDurability::Flushed);
     conformance::run_all(&keeping).await;
     conformance::run_durable(&keeping).await;
     conformance::run_shared(&keeping).await;

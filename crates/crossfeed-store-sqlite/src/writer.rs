@@ -1,6 +1,6 @@
 //! The connection that writes: one request at a time, each with one deadline for all its waiting.
 
-use crate::{fault, open::Layout, options::Durability};
+use crate::{fault, open::Layout, options::SqliteDurability};
 use crossfeed_store::StoreError;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -15,7 +15,7 @@ pub(crate) struct Writer {
 struct State {
     connection: Connection,
     /// What the connection was last set to.
-    durability: Option<Durability>,
+    durability: Option<SqliteDurability>,
 }
 
 /// The connection, for one request. Others of this process wait until it is dropped.
@@ -58,7 +58,10 @@ impl Writer {
 impl Turn<'_> {
     /// Begins to write, if no other process does for too long: from here on no other writer can, until it
     /// is committed or dropped.
-    pub(crate) fn begin(&mut self, durability: Durability) -> Result<Transaction<'_>, StoreError> {
+    pub(crate) fn begin(
+        &mut self,
+        durability: SqliteDurability,
+    ) -> Result<Transaction<'_>, StoreError> {
         let sql = |error| fault::sqlite(self.layout.database, error, self.timeout);
         let State {
             connection,
@@ -68,8 +71,8 @@ impl Turn<'_> {
         connection.busy_timeout(left).map_err(sql)?;
         if *current != Some(durability) {
             let level = match durability {
-                Durability::Process => "NORMAL",
-                Durability::Flushed => "FULL",
+                SqliteDurability::Process => "NORMAL",
+                SqliteDurability::Flushed => "FULL",
             };
             let set = connection.pragma_update(None, "synchronous", level);
             set.map_err(sql)?;

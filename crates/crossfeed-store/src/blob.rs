@@ -109,6 +109,19 @@ impl fmt::Debug for ScopeTag {
 /// leaves one that nothing names, which whoever owns the records finds by [`list_old`](Self::list_old).
 ///
 /// The scope that is given with a name is the one that the name was made for.
+///
+/// ```
+/// use bytes::Bytes;
+/// use crossfeed_store::{BlobName, BlobStore, Digest, StoreError};
+/// use crossfeed_wire::Scope;
+///
+/// /// Keeps the data of a record whose token is 7.
+/// async fn keep(blobs: &dyn BlobStore, scope: &Scope, data: Bytes) -> Result<BlobName, StoreError> {
+///     let name = BlobName::new(scope, Digest::of(&data), 7);
+///     blobs.put(scope, &name, data).await?;
+///     Ok(name)
+/// }
+/// ```
 #[async_trait]
 pub trait BlobStore: Send + Sync {
     /// Keeps bytes under a name; the same again changes nothing. Once this has answered, the bytes are as safe as the

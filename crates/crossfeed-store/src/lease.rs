@@ -102,6 +102,28 @@ impl Flights {
 ///
 /// Each method is atomic within a session. Of several `acquire`s of one id at once one is [`Acquired::New`]; none is
 /// while there is a result. Time goes by one clock for all processes where the backend has one.
+///
+/// ```
+/// use crossfeed_store::{Acquired, CallLeases, LeaseOwner, StoreError, Tombstone};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// /// Waits until nobody runs the call, and begins it unless it has a result.
+/// async fn begin(
+///     leases: &dyn CallLeases,
+///     owner: LeaseOwner,
+///     scope: &Scope,
+///     call: &CallId,
+/// ) -> Result<bool, StoreError> {
+///     let about = Tombstone::new(Some("search".into()), None);
+///     loop {
+///         match leases.acquire(owner, scope, call, &about).await? {
+///             Acquired::New => return Ok(true),
+///             Acquired::Recorded => return Ok(false),
+///             Acquired::InFlight => leases.changed(scope).await,
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait CallLeases: Send + Sync {
     /// How long a lease lasts. Whoever holds some renews them a few times in that time.

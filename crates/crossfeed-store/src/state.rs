@@ -41,6 +41,19 @@ pub enum Expected {
 ///
 /// Keys are 1 to 512 bytes of UTF-8, values at most 1 MiB. Each method is atomic; what a write has acknowledged, every
 /// later read finds, in any process, until it is replaced, removed or over. A durable store has it after a crash.
+///
+/// ```
+/// use bytes::Bytes;
+/// use crossfeed_store::{Expected, StateStore, StoreError};
+/// use std::time::Duration;
+///
+/// /// Becomes the only one that has the key, for a minute; says whether that worked.
+/// async fn claim(state: &dyn StateStore, key: &str, owner: Bytes) -> Result<bool, StoreError> {
+///     let time = Duration::from_secs(60);
+///     let version = state.write(key, owner, Expected::Absent, time).await?;
+///     Ok(version.is_some())
+/// }
+/// ```
 #[async_trait]
 pub trait StateStore: Send + Sync {
     /// The record of a key, if there is one.

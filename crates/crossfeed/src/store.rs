@@ -27,11 +27,11 @@ pub use crossfeed_store_object::{
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use crossfeed_store_redis::{
-    Durability as RedisDurability, LATENCY_BOUNDS, OperationMetrics, Password, RedisMetrics,
-    RedisMode, RedisOptions, RedisPersistence, RedisReport, RedisStore, RedisUrlError,
+    LATENCY_BOUNDS, OperationMetrics, Password, RedisDurability, RedisMetrics, RedisMode,
+    RedisOptions, RedisPersistence, RedisReport, RedisStore, RedisUrlError,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
 pub use crossfeed_store_sqlite::{
-    CalendarClock, Durability as SqliteDurability, Probe as SqliteProbe, SqliteOptions, SqliteStore,
+    CalendarClock, SqliteDurability, SqliteOptions, SqliteProbe, SqliteStore,
 };

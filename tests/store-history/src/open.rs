@@ -1,7 +1,7 @@
 //! The stores under test.
 
 use crossfeed_store::{MemoryLimits, ResultStore, StoreError};
-use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
+use crossfeed_store_redis::{RedisDurability, RedisOptions, RedisStore};
 use crossfeed_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::{Deserialize, Serialize};
 use std::{error::Error as _, path::PathBuf, sync::Arc, time::Duration};
@@ -48,8 +48,8 @@ pub(crate) async fn open(backend: &Backend) -> Result<Arc<dyn ResultStore>, Stor
                 retry: false,
             })?;
             let durability = match replicas {
-                0 => Durability::Primary,
-                number => Durability::Replicas {
+                0 => RedisDurability::Primary,
+                number => RedisDurability::Replicas {
                     number: *number,
                     within: CONFIRMED,
                 },

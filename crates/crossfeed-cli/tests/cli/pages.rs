@@ -7,6 +7,7 @@
 //! compiled by `cargo test -p crossfeed`.
 
 use super::{configured, run};
+use crossfeed_gateway::config::{Format, GatewayConfig, Sources};
 use std::{
     collections::BTreeSet,
     fs,
@@ -252,6 +253,18 @@ fn every_block_of_a_page_is_tested() {
         let text = fs::read_to_string(root().join(file)).unwrap();
         assert!(text.contains(how), "{file} does not run {command}");
     }
+}
+
+#[test]
+fn the_store_that_a_page_configures_is_read() {
+    let page = fs::read_to_string(root().join("docs/operating.md")).unwrap();
+    let [text] = blocks(&page, "toml gateway.toml")[..] else {
+        panic!("one configuration is on the page");
+    };
+    let environment = [("REDIS_PASSWORD".to_owned(), "secret".to_owned())];
+    let sources = Sources::default().with_environment(environment.into());
+    let config = GatewayConfig::parse(text, Format::Toml, &sources).unwrap();
+    assert!(config.store.location.lasts());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crossfeed_store::{
     BlobStore, Clock, Lookup, ManualClock, MemoryLimits, Missing, Recorded, ResultStore,
     conformance::{DurableHarness, Harness, SharedHarness, run_all, run_durable, run_shared},
 };
-use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
+use crossfeed_store_redis::{RedisDurability, RedisOptions, RedisStore};
 use crossfeed_wire::Scope;
 use futures_util::future::{join, join_all};
 use parking_lot::Mutex;
@@ -136,7 +136,7 @@ async fn a_primary_whose_replica_confirms_keeps_all_laws() {
     let group = Replicated::start(1, &[]).await.unwrap();
     let mut servers = Servers::new(group.url());
     servers.change = Box::new(|options| {
-        options.with_durability(Durability::Replicas {
+        options.with_durability(RedisDurability::Replicas {
             number: 1,
             within: Duration::from_secs(1),
         })

@@ -3,7 +3,7 @@
 use crate::faults::{call, holds, scope, text};
 use crossfeed_redis_servers::{Replicated, eventually, is_installed};
 use crossfeed_store::{Lookup, Recorded, ResultStore as _};
-use crossfeed_store_redis::{Durability, RedisOptions, RedisStore};
+use crossfeed_store_redis::{RedisDurability, RedisOptions, RedisStore};
 use std::time::{Duration, Instant};
 
 /// Writes until the primary has been killed and some writes after it have been acknowledged; returns how many were, each
@@ -76,7 +76,7 @@ async fn what_a_replica_confirmed_survives_a_failover() {
         return;
     }
     let mut group = Replicated::start(2, &[]).await.unwrap();
-    let durability = Durability::Replicas {
+    let durability = RedisDurability::Replicas {
         number: 1,
         within: Duration::from_millis(300),
     };
@@ -115,7 +115,7 @@ async fn a_write_that_no_replica_confirms_is_not_acknowledged() {
         return;
     }
     let group = Replicated::start(1, &[]).await.unwrap();
-    let durability = Durability::Replicas {
+    let durability = RedisDurability::Replicas {
         number: 1,
         within: Duration::from_millis(100),
     };

@@ -3,7 +3,7 @@
 use crate::faults::{call, scope, text};
 use crossfeed_redis_servers::{Cluster, Replicated, Server, is_installed};
 use crossfeed_store::{MemoryLimits, ResultStore as _};
-use crossfeed_store_redis::{Durability, RedisMode, RedisOptions, RedisReport, RedisStore};
+use crossfeed_store_redis::{RedisDurability, RedisMode, RedisOptions, RedisReport, RedisStore};
 use std::time::Duration;
 
 async fn probe(options: RedisOptions) -> RedisReport {
@@ -41,7 +41,7 @@ async fn a_probe_says_what_the_servers_are() {
     assert!(report.warnings[0].contains("appendonly yes"), "{report:?}");
 
     let group = Replicated::start(1, &[]).await.unwrap();
-    let durability = Durability::Replicas {
+    let durability = RedisDurability::Replicas {
         number: 2,
         within: Duration::from_millis(50),
     };

@@ -8,7 +8,7 @@ use crate::{
     blocking::run,
     database::{answers, execute},
     header::{milliseconds, parsed},
-    options::Durability,
+    options::SqliteDurability,
 };
 use async_trait::async_trait;
 use crossfeed_store::{
@@ -19,7 +19,7 @@ use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
 /// A lease ends with its time anyway, so it need not survive a loss of power.
-const DURABILITY: Durability = Durability::Process;
+const DURABILITY: SqliteDurability = SqliteDurability::Process;
 
 impl Results {
     fn acquire(

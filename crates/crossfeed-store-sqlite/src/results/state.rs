@@ -6,7 +6,7 @@ use crate::{
     database::{answer_if_any, execute},
     fault,
     header::{digest, milliseconds},
-    options::Durability,
+    options::SqliteDurability,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use std::time::Duration;
 const KEY_BYTES: usize = 512;
 const VALUE_BYTES: usize = 1 << 20;
 /// A host relies on its records after a restart, and writes few of them.
-const DURABILITY: Durability = Durability::Flushed;
+const DURABILITY: SqliteDurability = SqliteDurability::Flushed;
 
 impl Results {
     fn read_state(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {

@@ -1,7 +1,7 @@
 //! A process that is killed while it writes.
 
 use super::{Directory, artifact, options, results, run};
-use crate::{Durability, SqliteStore};
+use crate::{SqliteDurability, SqliteStore};
 use crossfeed_store::{MemoryLimits, ResultStore};
 use crossfeed_wire::{CallId, Scope};
 use std::{
@@ -24,7 +24,7 @@ const SIZES: [usize; 4] = [10, 900, 5000, 200_000];
 #[derive(Clone, Copy)]
 enum Kind {
     Artifacts,
-    Results(Durability),
+    Results(SqliteDurability),
 }
 
 impl Kind {
@@ -131,7 +131,7 @@ fn a_kill_loses_no_artifact_that_was_acknowledged() {
 #[test]
 fn a_kill_loses_no_result_that_was_acknowledged() {
     check(
-        Kind::Results(Durability::Process),
+        Kind::Results(SqliteDurability::Process),
         "a_kill_loses_no_result_that_was_acknowledged",
     );
 }
@@ -139,7 +139,7 @@ fn a_kill_loses_no_result_that_was_acknowledged() {
 #[test]
 fn a_kill_loses_no_result_that_was_flushed() {
     check(
-        Kind::Results(Durability::Flushed),
+        Kind::Results(SqliteDurability::Flushed),
         "a_kill_loses_no_result_that_was_flushed",
     );
 }

@@ -3,7 +3,7 @@
 use super::{
     Directory, assert_results_work, assert_says, assert_whole, get, options, put, run, scope,
 };
-use crate::{Durability, SqliteStore, fault, open, rows};
+use crate::{SqliteDurability, SqliteStore, fault, open, rows};
 use crossfeed_store::{ResultStore, StoreError};
 use std::{fs, io};
 
@@ -98,7 +98,7 @@ fn one_deadline_is_for_all_waiting() {
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     assert_says(&error, "more than 50 ms", "try again");
     // By now this one has none of its time left for others.
-    let transaction = turn.begin(Durability::Flushed).unwrap();
+    let transaction = turn.begin(SqliteDurability::Flushed).unwrap();
     let left: i64 = transaction
         .pragma_query_value(None, "busy_timeout", |row| row.get(0))
         .unwrap();

@@ -4,7 +4,7 @@ mod damage;
 mod model;
 
 use super::{Directory, assert_says, options, run, scope};
-use crate::{Durability, SqliteOptions, SqliteStore};
+use crate::{SqliteDurability, SqliteOptions, SqliteStore};
 use crossfeed_json::Document;
 use crossfeed_store::{
     Acquired, Expected, LeaseOwner, Lookup, ManualClock, MemoryLimits, Missing, Recorded,
@@ -380,7 +380,10 @@ fn nobody_else_can_look_into_the_files() {
 
 #[test]
 fn what_is_committed_is_flushed_as_far_as_was_asked_for() {
-    for (durability, expected) in [(Durability::Process, 1), (Durability::Flushed, 2)] {
+    for (durability, expected) in [
+        (SqliteDurability::Process, 1),
+        (SqliteDurability::Flushed, 2),
+    ] {
         let directory = Directory::new();
         let store = SqliteStore::open(&directory, keeping().with_durability(durability)).unwrap();
         let level = || -> i64 {
