@@ -6,8 +6,9 @@ use crossfeed_redis_servers::{Cluster, Proxy, Replicated, Server, Weather};
 use std::{path::Path, time::Duration};
 use tokio::time::sleep;
 
-/// Keeps every write in its log before it is acknowledged: what a killed server has acknowledged is there again.
-const LOGGED: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "everysec"];
+/// Keeps every write in its log before it is acknowledged: what a killed server has acknowledged is there again. With
+/// `everysec` it is not, while the last second is still on its way to the disk.
+const LOGGED: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 /// A primary without a replica takes no writes, so that one that was replaced answers nobody.
 const CAREFUL: [&str; 4] = [
     "--min-replicas-to-write",
