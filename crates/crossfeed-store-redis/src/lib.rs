@@ -23,7 +23,7 @@
 //! | | `RedisDurability::Primary` | `RedisDurability::Replicas { number, .. }` |
 //! |---|---|---|
 //! | a crash of a client | everything acknowledged | everything acknowledged |
-//! | a restart of the server | what its disk has: all with `appendfsync always`, all but about the last second with `everysec`, nothing without persistence | the same |
+//! | a restart of the server | what its disk has: all with `appendfsync always`, all but the last two seconds at most with `everysec`, also when only the process was killed, nothing without persistence | the same |
 //! | a failover | all but what the new primary had not received: the last writes before the crash | everything acknowledged, where a replica that confirmed it becomes the primary |
 //!
 //! A primary that is cut off from its sentinels and still reached by clients goes on accepting writes, which the failover
