@@ -57,6 +57,23 @@ impl fmt::Debug for TenantKey {
 
 /// Knows the keys of tenants. To rotate a key, give another one as the current one, and still give the earlier one by
 /// its id as long as objects are kept.
+///
+/// ```
+/// use crossfeed_store_object::{TenantKey, TenantKeys};
+///
+/// /// One key for one tenant; the others' data is not encrypted.
+/// struct OnlyAcme(TenantKey);
+///
+/// impl TenantKeys for OnlyAcme {
+///     fn current(&self, tenant: &str) -> Option<TenantKey> {
+///         (tenant == "acme").then(|| self.0.clone())
+///     }
+///
+///     fn by_id(&self, tenant: &str, id: &str) -> Option<TenantKey> {
+///         self.current(tenant).filter(|key| key.id() == id)
+///     }
+/// }
+/// ```
 pub trait TenantKeys: Send + Sync {
     /// The key with which a tenant's bytes are to be encrypted; `None` to keep them as they are. Where there is one, an
     /// object that is not encrypted is damaged.
