@@ -130,6 +130,20 @@ pub(crate) struct Backend {
     pub(crate) directory: Option<Directory>,
 }
 
+/// Builds a backend from its settings. The builders have the same methods and no trait that says so.
+macro_rules! build {
+    ($builder:ident, $name:ident($bucket:ident), $settings:ident, $options:ident) => {{
+        let mut builder = $builder::new()
+            .with_client_options($settings.client()?)
+            .with_retry(retries($options))
+            .with_http_connector(Connector::of($options));
+        for (key, value) in $settings.known() {
+            builder = builder.with_config(key, value);
+        }
+        Arc::new($settings.built(builder.$name($bucket).build())?)
+    }};
+}
+
 /// Opens what a URL names.
 pub(crate) fn open(url: &str, options: &ObjectOptions) -> Result<Backend, OpenError> {
     let parsed = Url::parse(url).map_err(|_| OpenError::Url)?;
@@ -149,36 +163,25 @@ pub(crate) fn open(url: &str, options: &ObjectOptions) -> Result<Backend, OpenEr
             let settings = Settings::<AmazonS3ConfigKey>::of(options, S3_SETTINGS)?;
             // Its directories list in no order.
             is_ordered = !settings.is_true(&AmazonS3ConfigKey::S3Express);
-            let mut builder = AmazonS3Builder::new()
-                .with_client_options(settings.client()?)
-                .with_retry(retries(options))
-                .with_http_connector(Connector::of(options));
-            for (key, value) in settings.known() {
-                builder = builder.with_config(key, value);
-            }
-            Arc::new(settings.built(builder.with_bucket_name(bucket).build())?)
+            build!(AmazonS3Builder, with_bucket_name(bucket), settings, options)
         }
         ("gs", false) => {
             let settings = Settings::<GoogleConfigKey>::of(options, GOOGLE_SETTINGS)?;
-            let mut builder = GoogleCloudStorageBuilder::new()
-                .with_client_options(settings.client()?)
-                .with_retry(retries(options))
-                .with_http_connector(Connector::of(options));
-            for (key, value) in settings.known() {
-                builder = builder.with_config(key, value);
-            }
-            Arc::new(settings.built(builder.with_bucket_name(bucket).build())?)
+            build!(
+                GoogleCloudStorageBuilder,
+                with_bucket_name(bucket),
+                settings,
+                options
+            )
         }
         ("az", false) => {
             let settings = Settings::<AzureConfigKey>::of(options, AZURE_SETTINGS)?;
-            let mut builder = MicrosoftAzureBuilder::new()
-                .with_client_options(settings.client()?)
-                .with_retry(retries(options))
-                .with_http_connector(Connector::of(options));
-            for (key, value) in settings.known() {
-                builder = builder.with_config(key, value);
-            }
-            Arc::new(settings.built(builder.with_container_name(bucket).build())?)
+            build!(
+                MicrosoftAzureBuilder,
+                with_container_name(bucket),
+                settings,
+                options
+            )
         }
         ("file", true) => {
             no_settings(options)?;

@@ -14,9 +14,6 @@ use crossfeed_store::{Expected, StateRecord, StateStore, StoreError};
 use redis::Value;
 use std::time::Duration;
 
-const MAX_KEY: usize = 512;
-const MAX_VALUE: usize = 1 << 20;
-
 impl RedisStore {
     fn state_key(&self, key: &str) -> String {
         format!("{}:s:{key}", self.options.prefix)
@@ -62,11 +59,7 @@ impl RedisStore {
         expected: Expected,
         time: Option<Duration>,
     ) -> Result<Option<u64>, StoreError> {
-        for (bytes, limit) in [(key.len(), MAX_KEY), (value.len(), MAX_VALUE)] {
-            if bytes > limit {
-                return Err(StoreError::TooLarge { bytes, limit });
-            }
-        }
+        StateRecord::admit(key, &value)?;
         let version = random();
         let arguments = [
             self.now(),

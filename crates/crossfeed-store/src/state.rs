@@ -16,6 +16,28 @@ pub struct StateRecord {
 }
 
 impl StateRecord {
+    /// The longest key, in bytes.
+    pub const MAX_KEY_BYTES: usize = 512;
+    /// The largest value, in bytes.
+    pub const MAX_VALUE_BYTES: usize = 1 << 20;
+
+    /// Whether a key and a value may be written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TooLarge`] where one is beyond its limit.
+    pub fn admit(key: &str, value: &[u8]) -> Result<(), StoreError> {
+        for (bytes, limit) in [
+            (key.len(), Self::MAX_KEY_BYTES),
+            (value.len(), Self::MAX_VALUE_BYTES),
+        ] {
+            if bytes > limit {
+                return Err(StoreError::TooLarge { bytes, limit });
+            }
+        }
+        Ok(())
+    }
+
     /// A record of a version.
     pub fn new(value: Bytes, version: u64) -> Self {
         Self { value, version }

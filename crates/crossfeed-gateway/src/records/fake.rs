@@ -3,9 +3,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_store::{
-    ArtifactLookup, CallLeases, Expected, Listed, ListedArtifact, Lookup, MemoryLimits,
-    MemoryStore, Recorded, ResultStore, StateRecord, StateStore, StoreError, StoredArtifact,
-    StoredResult, Usage,
+    ArtifactLookup, Expected, Listed, ListedArtifact, Lookup, MemoryLimits, MemoryStore, Recorded,
+    ResultStore, StateRecord, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::Mutex;
@@ -158,10 +157,6 @@ impl ResultStore for LastingStore {
 
     fn held(&self) -> Option<Usage> {
         self.results.held()
-    }
-
-    fn leases(&self) -> Option<&dyn CallLeases> {
-        None
     }
 
     fn state(&self) -> Option<&dyn StateStore> {

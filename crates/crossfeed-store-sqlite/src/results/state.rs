@@ -14,8 +14,6 @@ use crossfeed_store::{Digest, Expected, StateRecord, StateStore, StoreError};
 use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
-const KEY_BYTES: usize = 512;
-const VALUE_BYTES: usize = 1 << 20;
 /// A host relies on its records after a restart, and writes few of them.
 const DURABILITY: SqliteDurability = SqliteDurability::Flushed;
 
@@ -46,11 +44,7 @@ impl Results {
         expected: Expected,
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
-        for (bytes, limit) in [(key.len(), KEY_BYTES), (value.len(), VALUE_BYTES)] {
-            if bytes > limit {
-                return Err(StoreError::TooLarge { bytes, limit });
-            }
-        }
+        StateRecord::admit(key, value)?;
         let now = self.now();
         let expires_at = now.saturating_add(milliseconds(time));
         let mut writer = self.database.writer()?;
