@@ -13,7 +13,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    Budget, Damage, Listed, Lookup, Missing, Recorded, ScopeTag, StoreError, StoredResult,
+    Damage, Listed, Lookup, Missing, Recorded, ScopeTag, StoreError, StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
 use redis::Value;
@@ -132,13 +132,6 @@ impl RedisStore {
             return Ok(Recorded::New);
         }
         self.remove_blobs(prepared.blob.into_iter().collect());
-        let full = |budget, limit| {
-            Err(StoreError::Full {
-                bytes,
-                budget,
-                limit,
-            })
-        };
         match status {
             b'U' => {
                 self.repair_blob(scope, answer, prepared.digest, data)
@@ -148,8 +141,7 @@ impl RedisStore {
             b'D' => Err(StoreError::Duplicate {
                 call_id: call.clone(),
             }),
-            b'B' => full(Budget::SessionBytes, limits.session_bytes),
-            b'C' => full(Budget::SessionResults, limits.session_results),
+            b'B' | b'C' => Err(limits.session_is_full(bytes, status == b'C')),
             _ => Err(gone(status)),
         }
     }

@@ -60,6 +60,21 @@ impl Default for MemoryLimits {
 }
 
 impl MemoryLimits {
+    /// The error for a result of so many bytes for which a session has no room: where its bytes would fit, because there
+    /// are too many results.
+    pub fn session_is_full(&self, bytes: usize, fits_bytes: bool) -> StoreError {
+        let (budget, limit) = if fits_bytes {
+            (Budget::SessionResults, self.session_results)
+        } else {
+            (Budget::SessionBytes, self.session_bytes)
+        };
+        StoreError::Full {
+            bytes,
+            budget,
+            limit,
+        }
+    }
+
     /// Whether an artifact of so many bytes fits into a session beside its others.
     ///
     /// # Errors

@@ -203,16 +203,7 @@ impl<'v> Visit<'v> {
                 is_tidy = true;
                 self.retire_of(scope)?;
             } else if !self.evict(whose, &held.order)? {
-                let (budget, limit) = if fits_bytes {
-                    (Budget::SessionResults, limits.session_results)
-                } else {
-                    (Budget::SessionBytes, limits.session_bytes)
-                };
-                return Err(StoreError::Full {
-                    bytes: incoming,
-                    budget,
-                    limit,
-                });
+                return Err(limits.session_is_full(incoming, fits_bytes));
             }
         }
     }

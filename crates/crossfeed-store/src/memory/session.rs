@@ -16,7 +16,7 @@ use super::{
     queue::QueuePosition,
 };
 use crate::{
-    Budget, Clock, Listed, Lookup, MemoryLimits, Missing, StoreError, StoredArtifact, StoredResult,
+    Clock, Listed, Lookup, MemoryLimits, Missing, StoreError, StoredArtifact, StoredResult,
     Tombstone, Usage,
 };
 use crossfeed_wire::{CallId, Scope};
@@ -326,16 +326,7 @@ impl State {
                 return Ok(());
             }
             let Some((_, entry)) = entries.next() else {
-                let (budget, limit) = if fits_bytes {
-                    (Budget::SessionResults, limits.session_results)
-                } else {
-                    (Budget::SessionBytes, limits.session_bytes)
-                };
-                return Err(StoreError::Full {
-                    bytes: incoming,
-                    budget,
-                    limit,
-                });
+                return Err(limits.session_is_full(incoming, fits_bytes));
             };
             entry.measure(&mut self.held, &self.owner, &self.shared);
             if !entry.is_pinned() {
