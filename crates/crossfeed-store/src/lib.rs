@@ -18,6 +18,7 @@ mod blob;
 mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod contents;
 mod contract;
 mod digest;
 mod error;
@@ -36,6 +37,7 @@ pub use answer::{
 pub use artifact::StoredArtifact;
 pub use blob::{BlobName, BlobStore, ScopeTag};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use contents::{Contents, Excerpt, PathStep};
 pub use contract::ResultStore;
 pub use digest::{Digest, DigestError};
 pub use error::{Budget, Damage, StoreError};
