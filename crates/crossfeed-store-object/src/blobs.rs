@@ -5,13 +5,13 @@ use crate::{
     connect::{self, Backend},
     directory::Directory,
     failure::{Request, is_absent, store_error, too_slow, unavailable},
-    format::{Decoder, Encoder, Wanted},
+    format::{Decoder, Encoder, Layout, Wanted},
     name,
     upload::{self, UploadError},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{BlobName, BlobStore, Digest, StoreError};
+use crossfeed_store::{BlobName, BlobStore, Digest, StoreError, ranges_of};
 use crossfeed_wire::Scope;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{
@@ -20,6 +20,7 @@ use object_store::{
 use std::{
     collections::BinaryHeap,
     fmt,
+    ops::Range,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -215,20 +216,24 @@ impl ObjectBlobs {
             .map_err(|error| store_error(request, &error))
     }
 
+    fn wanted<'w>(&'w self, scope: &'w Scope, encoded: &'w str, name: &'w BlobName) -> Wanted<'w> {
+        Wanted {
+            name: encoded,
+            digest: name.digest(),
+            tenant: scope.tenant(),
+            keys: self.options.keys.as_deref(),
+            max_bytes: self.options.max_bytes,
+        }
+    }
+
     async fn read(
         &self,
         scope: &Scope,
         name: &BlobName,
         found: GetResult,
     ) -> Result<Bytes, StoreError> {
-        let keys = self.options.keys.as_deref();
-        let wanted = Wanted {
-            name: &name::encode(name),
-            digest: name.digest(),
-            key: &|id| keys?.by_id(scope.tenant(), id),
-            sealed: keys.is_some_and(|keys| keys.current(scope.tenant()).is_some()),
-            max_bytes: self.options.max_bytes,
-        };
+        let encoded = name::encode(name);
+        let wanted = self.wanted(scope, &encoded, name);
         let mut decoder = Decoder::new(wanted, found.meta.size)?;
         let failed = |error| store_error(Request::Read, &error);
         let mut blocks = match &found.payload {
@@ -296,6 +301,36 @@ impl BlobStore for ObjectBlobs {
         let length = found.meta.size.min(self.options.max_bytes as u64);
         let read = self.read(scope, name, found);
         self.within(Request::Read, length, read).await.map(Some)
+    }
+
+    async fn get_ranges(
+        &self,
+        scope: &Scope,
+        name: &BlobName,
+        length: usize,
+        ranges: &[Range<usize>],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let is_within = |range: &Range<usize>| range.start <= range.end && range.end <= length;
+        if length <= self.options.max_bytes && ranges.iter().all(is_within) {
+            let encoded = name::encode(name);
+            let keys = self.options.keys.as_deref();
+            let key = keys.and_then(|keys| keys.current(scope.tenant()));
+            let layout = Layout::new(length, key.as_ref());
+            let places = layout.places(ranges);
+            let bytes = places.iter().map(|place| place.end - place.start).sum();
+            let (path, store) = (self.path(&encoded), self.store());
+            let read = async { Ok(store.get_ranges(&path, &places).await) };
+            if let Ok(read) = self.within(Request::Read, bytes, read).await?
+                && let Ok(ranges) = layout.open(self.wanted(scope, &encoded, name), ranges, &read)
+            {
+                return Ok(Some(ranges));
+            }
+        }
+        // It is not there, was written in another way, or is damaged: reading all of it tells.
+        let Some(whole) = self.get(scope, name).await? else {
+            return Ok(None);
+        };
+        ranges_of(&whole, length, ranges).map(Some)
     }
 
     async fn remove(&self, names: &[BlobName]) -> Result<(), StoreError> {

@@ -15,7 +15,7 @@
 //! nonce ends in the number of the chunk, highest byte first, and in 1 for the last one, else 0). The header and the
 //! object's name are associated data, so that neither can be exchanged.
 
-use crate::{TenantKey, keys::is_key_id};
+use crate::{TenantKey, TenantKeys, keys::is_key_id};
 use bytes::Bytes;
 use chacha20poly1305::{
     AeadInOut, KeyInit, Tag, XChaCha20Poly1305, XNonce,
@@ -23,6 +23,7 @@ use chacha20poly1305::{
 };
 use crossfeed_store::{Digest, StoreError};
 use sha2::{Digest as _, Sha256};
+use std::ops::Range;
 
 const MAGIC: [u8; 8] = *b"\x89XFBLOB\n";
 const FORMAT: u8 = 1;
@@ -180,19 +181,30 @@ pub(crate) struct Wanted<'w> {
     pub(crate) name: &'w str,
     /// The digest of the bytes that were recorded.
     pub(crate) digest: &'w Digest,
-    /// Finds the key of an id.
-    pub(crate) key: &'w (dyn Fn(&str) -> Option<TenantKey> + Send + Sync),
-    /// Whether it has to be encrypted.
-    pub(crate) sealed: bool,
+    /// Whose it is.
+    pub(crate) tenant: &'w str,
+    /// The keys, if there are any. Where the tenant has one, the object has to be encrypted.
+    pub(crate) keys: Option<&'w dyn TenantKeys>,
     /// The longest that may be read.
     pub(crate) max_bytes: usize,
+}
+
+impl Wanted<'_> {
+    fn key(&self, id: &str) -> Option<TenantKey> {
+        self.keys?.by_id(self.tenant, id)
+    }
+
+    fn has_to_be_sealed(&self) -> bool {
+        self.keys
+            .is_some_and(|keys| keys.current(self.tenant).is_some())
+    }
 }
 
 /// Reads an object, piece by piece, and checks it.
 pub(crate) struct Decoder<'w> {
     wanted: Wanted<'w>,
-    /// Length of the object.
-    length: u64,
+    /// Length of the object, where it is known.
+    length: Option<u64>,
     /// What has been read and is not yet a header or a chunk.
     pending: Vec<u8>,
     header: Option<Header>,
@@ -201,6 +213,8 @@ pub(crate) struct Decoder<'w> {
 }
 
 struct Header {
+    /// Its own length.
+    length: usize,
     /// Length of the bytes that were recorded.
     bytes: usize,
     sealer: Option<Sealer>,
@@ -216,7 +230,7 @@ impl<'w> Decoder<'w> {
         }
         Ok(Self {
             wanted,
-            length,
+            length: Some(length),
             pending: Vec::new(),
             header: None,
             bytes: Vec::new(),
@@ -230,6 +244,8 @@ impl<'w> Decoder<'w> {
             self.pending.extend_from_slice(piece);
             if self.header.is_none() {
                 self.header = self.read_header()?;
+                let bytes = self.header.as_ref().map_or(0, |header| header.bytes);
+                self.bytes.reserve_exact(bytes);
             }
             self.read_chunks()?;
         }
@@ -290,7 +306,7 @@ impl<'w> Decoder<'w> {
         bytes.copy_from_slice(&fixed[12..]);
         let bytes = u64::from_le_bytes(bytes);
         let sealed = match (fixed[8], fixed[9]) {
-            (FORMAT, PLAIN) if !self.wanted.sealed => false,
+            (FORMAT, PLAIN) if !self.wanted.has_to_be_sealed() => false,
             (FORMAT, SEALED) => true,
             _ => return Err(StoreError::DamagedBlob),
         };
@@ -300,7 +316,7 @@ impl<'w> Decoder<'w> {
             0
         };
         let expected = bytes.checked_add(tags + length as u64);
-        if expected != Some(self.length) {
+        if expected.is_none() || self.length.is_some_and(|length| expected != Some(length)) {
             return Err(StoreError::DamagedBlob);
         }
         let limit = self.wanted.max_bytes;
@@ -311,8 +327,11 @@ impl<'w> Decoder<'w> {
             sealer = Some(self.sealer(fields, length, bytes)?);
         }
         self.pending.drain(..length);
-        self.bytes.reserve_exact(bytes);
-        Ok(Some(Header { bytes, sealer }))
+        Ok(Some(Header {
+            length,
+            bytes,
+            sealer,
+        }))
     }
 
     /// What decrypts the object, by the fields of its header, which has this length.
@@ -324,7 +343,7 @@ impl<'w> Decoder<'w> {
             is_key_id(id).then_some((id, *nonce))
         };
         let (id, nonce) = id_and_nonce().ok_or(StoreError::DamagedBlob)?;
-        let key = (self.wanted.key)(id).ok_or_else(|| StoreError::Unavailable {
+        let key = self.wanted.key(id).ok_or_else(|| StoreError::Unavailable {
             source: Box::new(MissingKey { id: id.to_owned() }),
             retry: false,
         })?;
@@ -344,6 +363,94 @@ impl<'w> Decoder<'w> {
         } else {
             Err(StoreError::DamagedBlob)
         }
+    }
+}
+
+/// Where the bytes of an object lie in it, as one is written now.
+pub(crate) struct Layout {
+    header: usize,
+    is_sealed: bool,
+    /// Length of the bytes that were recorded.
+    bytes: usize,
+}
+
+impl Layout {
+    /// Of an object of so many bytes, encrypted if there is a key.
+    pub(crate) fn new(bytes: usize, key: Option<&TenantKey>) -> Self {
+        Self {
+            header: FIXED + key.map_or(0, |key| NONCE + 1 + key.id().len()),
+            is_sealed: key.is_some(),
+            bytes,
+        }
+    }
+
+    /// What is to be read of the object: its header, and of each range what that needs.
+    pub(crate) fn places(&self, ranges: &[Range<usize>]) -> Vec<Range<u64>> {
+        let place = |range: &Range<usize>| {
+            let own = self.chunks_of(range);
+            let tags = |chunks: usize| if self.is_sealed { chunks * TAG } else { 0 };
+            let (first, behind) = (own.start / CHUNK, own.end.div_ceil(CHUNK));
+            let (start, end) = (own.start + tags(first), own.end + tags(behind));
+            (self.header + start) as u64..(self.header + end) as u64
+        };
+        let header = 0..self.header as u64;
+        std::iter::once(header)
+            .chain(ranges.iter().map(place))
+            .collect()
+    }
+
+    /// The bytes that have to be read for a range: whole chunks, if they are encrypted.
+    fn chunks_of(&self, range: &Range<usize>) -> Range<usize> {
+        if !self.is_sealed || range.is_empty() {
+            return range.clone();
+        }
+        let end = range.end.next_multiple_of(CHUNK);
+        range.start / CHUNK * CHUNK..end.min(self.bytes)
+    }
+
+    /// The bytes of each range, from what was read of its places. Bytes that are not encrypted are not checked.
+    pub(crate) fn open(
+        &self,
+        wanted: Wanted<'_>,
+        ranges: &[Range<usize>],
+        read: &[Bytes],
+    ) -> Result<Vec<Bytes>, StoreError> {
+        let (head, parts) = read.split_first().ok_or(StoreError::DamagedBlob)?;
+        let mut decoder = Decoder {
+            wanted,
+            length: None,
+            pending: head.to_vec(),
+            header: None,
+            bytes: Vec::new(),
+            hasher: Sha256::new(),
+        };
+        let header = decoder.read_header()?.ok_or(StoreError::DamagedBlob)?;
+        let is_as_expected = header.length == self.header
+            && header.sealer.is_some() == self.is_sealed
+            && header.bytes == self.bytes
+            && parts.len() == ranges.len();
+        if !is_as_expected {
+            return Err(StoreError::DamagedBlob);
+        }
+        let mut sealer = header.sealer;
+        let open = |(range, part): (&Range<usize>, &Bytes)| {
+            let own = self.chunks_of(range);
+            let Some(sealer) = &mut sealer else {
+                return (part.len() == own.len()).then(|| part.clone());
+            };
+            let mut opened = Vec::with_capacity(own.len());
+            sealer.next = u32::try_from(own.start / CHUNK).ok()?;
+            for sealed in part.chunks(CHUNK + TAG) {
+                let (chunk, tag) = sealed.split_at(sealed.len().checked_sub(TAG)?);
+                let start = opened.len();
+                opened.extend_from_slice(chunk);
+                sealer.open(&mut opened[start..], tag).ok()?;
+            }
+            let within = range.start - own.start..range.end - own.start;
+            (opened.len() == own.len()).then(|| Bytes::from(opened).slice(within))
+        };
+        let opened: Option<Vec<Bytes>> = ranges.iter().zip(parts).map(open).collect();
+        opened.ok_or(StoreError::DamagedBlob)
     }
 }
 

@@ -101,7 +101,7 @@ async fn put(blobs: &dyn BlobStore, bytes: &Bytes) -> BlobName {
     name
 }
 
-fn is_damaged(outcome: &Result<Option<Bytes>, StoreError>) -> bool {
+fn is_damaged<T>(outcome: &Result<Option<T>, StoreError>) -> bool {
     matches!(outcome, Err(StoreError::DamagedBlob))
 }
 

@@ -4,7 +4,7 @@ use crate::{Digest, StoreError};
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_wire::Scope;
-use std::{fmt, time::Duration};
+use std::{fmt, ops::Range, time::Duration};
 
 /// The name of a blob: whose it is, what it holds, and which record it was written for.
 ///
@@ -140,6 +140,25 @@ pub trait BlobStore: Send + Sync {
     /// the backend fails.
     async fn get(&self, scope: &Scope, name: &BlobName) -> Result<Option<Bytes>, StoreError>;
 
+    /// Some ranges of the bytes under a name, which are so many; `None` if there are none. They are not checked against
+    /// its digest: who asks knows digests of parts. By default all is read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    async fn get_ranges(
+        &self,
+        scope: &Scope,
+        name: &BlobName,
+        length: usize,
+        ranges: &[Range<usize>],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let Some(whole) = self.get(scope, name).await? else {
+            return Ok(None);
+        };
+        ranges_of(&whole, length, ranges).map(Some)
+    }
+
     /// Removes blobs. One that is not there is not an error.
     ///
     /// # Errors
@@ -159,4 +178,22 @@ pub trait BlobStore: Send + Sync {
         after: Option<&BlobName>,
         limit: usize,
     ) -> Result<Vec<BlobName>, StoreError>;
+}
+
+/// Ranges of the bytes of a blob that was read as a whole, for [`BlobStore::get_ranges`].
+///
+/// # Errors
+///
+/// [`StoreError::DamagedBlob`] when the blob has another length, or a range is not within it.
+pub fn ranges_of(
+    whole: &Bytes,
+    length: usize,
+    ranges: &[Range<usize>],
+) -> Result<Vec<Bytes>, StoreError> {
+    let is_within = |range: &Range<usize>| range.start <= range.end && range.end <= length;
+    if whole.len() != length || !ranges.iter().all(is_within) {
+        return Err(StoreError::DamagedBlob);
+    }
+    let ranges = ranges.iter().cloned();
+    Ok(ranges.map(|range| whole.slice(range)).collect())
 }

@@ -33,8 +33,8 @@ pub enum PathStep {
 /// let data = format!("{{\"rows\": [{}], \"total\": 100000}}", rows.join(", "));
 /// let contents = Contents::of(&Document::new(data.clone())).ok_or("it is large")?;
 ///
-/// let path = [PathStep::Key("rows".into()), PathStep::Index(70_000), PathStep::Key("id".into())];
-/// let excerpt = contents.excerpt(&[&path]).ok_or("it is a small part")?;
+/// let path = vec![PathStep::Key("rows".into()), PathStep::Index(70_000), PathStep::Key("id".into())];
+/// let excerpt = contents.excerpt(&[path]).ok_or("it is a small part")?;
 /// let read = excerpt.ranges().iter().map(|range| data[range.clone()].to_owned().into());
 /// let part = Document::new(excerpt.assemble(&read.collect::<Vec<_>>())?);
 /// assert!(part.raw().len() < data.len() / 2);
@@ -129,13 +129,13 @@ impl Contents {
     }
 
     /// What is to be read for these paths; `None` if that is more than half of the document.
-    pub fn excerpt(&self, paths: &[&[PathStep]]) -> Option<Excerpt<'_>> {
+    pub fn excerpt(&self, paths: &[Vec<PathStep>]) -> Option<Excerpt<'_>> {
         let mut cutter = Cutter {
             pieces: Vec::new(),
             at: 0,
             is_text: false,
         };
-        cutter.cut(&self.root, paths.to_vec());
+        cutter.cut(&self.root, paths.iter().map(Vec::as_slice).collect());
         cutter.keep(self.length);
         let pieces = cutter.pieces;
         let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -277,7 +277,10 @@ impl Cutter {
             }
             Inside::Object(members) if leads => {
                 for (key, member) in members {
-                    self.cut(member, following(&|step| matches!(step, PathStep::Key(it) if it == key)));
+                    self.cut(
+                        member,
+                        following(&|step| matches!(step, PathStep::Key(it) if it == key)),
+                    );
                 }
             }
             Inside::List(list) if leads => {

@@ -1,8 +1,8 @@
 //! The contract of every store.
 
 use crate::{
-    ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, Recorded, StateStore, StoreError,
-    StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, PathStep, Recorded, StateStore,
+    StoreError, StoredArtifact, StoredResult, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -126,6 +126,22 @@ pub trait ResultStore: Send + Sync {
     ///
     /// [`StoreError::Unavailable`] when the backend fails; never because of the id.
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError>;
+
+    /// The same for someone who needs only what some paths lead to: the answer may be an
+    /// [excerpt](StoredResult::excerpt_of) of a large result, in which every path leads to what it leads to in the
+    /// whole. By default it is the whole.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        _paths: &[Vec<PathStep>],
+    ) -> Result<Lookup, StoreError> {
+        self.get(scope, call).await
+    }
 
     /// Counts a result's bytes anew, and makes room if a limit is passed. To be called when its
     /// index may have been built, so that the limits follow. An unknown id is not an error.

@@ -35,7 +35,7 @@ pub use answer::{
     Usage,
 };
 pub use artifact::StoredArtifact;
-pub use blob::{BlobName, BlobStore, ScopeTag};
+pub use blob::{BlobName, BlobStore, ScopeTag, ranges_of};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use contents::{Contents, Excerpt, PathStep};
 pub use contract::ResultStore;

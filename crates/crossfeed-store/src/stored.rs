@@ -69,6 +69,9 @@ pub struct StoredResult {
     arguments: Option<Bytes>,
     /// The place of the call in a trace, so that values made from the result can point back to it.
     trace: Option<TraceContext>,
+    /// The length of the document of which this one is an [excerpt](crate::Excerpt), for an answer of
+    /// [`get_part`](crate::ResultStore::get_part).
+    excerpt_of: Option<usize>,
     #[setters(skip)]
     shown: ShownCache<Self>,
 }
@@ -86,6 +89,7 @@ impl StoredResult {
             server: None,
             arguments: None,
             trace: None,
+            excerpt_of: None,
             shown: ShownCache::new(),
         }
     }
@@ -138,6 +142,11 @@ impl StoredResult {
     /// Where in a trace the call stands, where it is known.
     pub fn trace(&self) -> Option<&TraceContext> {
         self.trace.as_ref()
+    }
+
+    /// The length of the recorded document, where this is not all of it.
+    pub fn excerpt_of(&self) -> Option<usize> {
+        self.excerpt_of
     }
 
     /// Adds the facts about the call that are not known yet.

@@ -5,8 +5,8 @@ use crate::telemetry::{number, stage};
 use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, PathStep,
+    Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::sync::Arc;
@@ -56,6 +56,20 @@ fn missing(span: &Span, why: &'static str) {
     span.record("crossfeed.store.missing", why);
 }
 
+fn note_found(span: &Span, call: &CallId, found: &Lookup) {
+    // An unknown id is text from the model.
+    if !matches!(found, Lookup::Missing(Missing::Unknown)) {
+        span.record("gen_ai.tool.call.id", call.as_str());
+    }
+    match found {
+        Lookup::Found(result) => hit(span, result.document()),
+        Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
+        Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
+        Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
+        Lookup::Missing(Missing::InFlight(_)) => missing(span, "in_flight"),
+    }
+}
+
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl ResultStore for TracedStore {
@@ -73,17 +87,20 @@ impl ResultStore for TracedStore {
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let got = self.0.get(scope, call);
         traced(span("get", None, None), got, |span, found| {
-            // An unknown id is text from the model.
-            if !matches!(found, Lookup::Missing(Missing::Unknown)) {
-                span.record("gen_ai.tool.call.id", call.as_str());
-            }
-            match found {
-                Lookup::Found(result) => hit(span, result.document()),
-                Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
-                Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
-                Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
-                Lookup::Missing(Missing::InFlight(_)) => missing(span, "in_flight"),
-            }
+            note_found(span, call, found);
+        })
+        .await
+    }
+
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        paths: &[Vec<PathStep>],
+    ) -> Result<Lookup, StoreError> {
+        let got = self.0.get_part(scope, call, paths);
+        traced(span("get_part", None, None), got, |span, found| {
+            note_found(span, call, found);
         })
         .await
     }

@@ -289,3 +289,36 @@ fn an_object_that_is_too_large_is_neither_written_nor_read() {
     assert!(too_large(run(small.put(&scope(), &name, long()))));
     assert_eq!(run(blobs.get(&scope(), &name)).unwrap(), Some(long()));
 }
+
+#[test]
+fn a_range_is_read_without_the_rest() {
+    let bytes = long();
+    for is_sealed in [false, true] {
+        let (_directory, blobs, name, file) = one(&bytes, is_sealed);
+        let range = CHUNK + 10..CHUNK + 20;
+        let ranges = |blobs: &ObjectBlobs| {
+            let ranges = [range.clone()];
+            run(blobs.get_ranges(&scope(), &name, bytes.len(), &ranges))
+        };
+        let whole = fs::read(&file).unwrap();
+        let header = whole.len() - bytes.len() - if is_sealed { 3 * 16 } else { 0 };
+        let change = |at: usize| {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            fs::write(&file, changed).unwrap();
+        };
+        for elsewhere in [header, header + CHUNK - 1, whole.len() - 1] {
+            change(elsewhere);
+            check(&blobs, &name, "changed elsewhere");
+            let found = ranges(&blobs).unwrap().unwrap();
+            assert_eq!(found, [bytes.slice(range.clone())]);
+        }
+        // Encrypted bytes are checked, the others by who asks.
+        change(header + CHUNK + 16 + 15);
+        assert_eq!(is_damaged(&ranges(&blobs)), is_sealed);
+        fs::write(&file, &whole[..header + CHUNK + 15]).unwrap();
+        assert!(is_damaged(&ranges(&blobs)), "cut within the range");
+        fs::remove_file(&file).unwrap();
+        assert_eq!(ranges(&blobs).unwrap(), None);
+    }
+}

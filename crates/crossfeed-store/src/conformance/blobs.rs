@@ -17,6 +17,7 @@ const LARGE: usize = 20 << 20;
 /// When the store breaks its contract; the message says how.
 pub async fn run_blobs(make: impl AsyncFn() -> Arc<dyn BlobStore>) {
     a_blob_is_found_as_it_was(&*make().await).await;
+    ranges_are_those_of_the_blob(&*make().await).await;
     the_same_blob_again_changes_nothing(&*make().await).await;
     blobs_of_the_same_bytes_are_apart(&*make().await).await;
     no_scope_reaches_another_ones_blob(&*make().await).await;
@@ -105,6 +106,54 @@ pub async fn a_blob_is_found_as_it_was(store: &dyn BlobStore) {
         let name = a.put(&bytes, length as u64).await;
         a.finds(&name, &bytes, "after it was kept").await;
     }
+}
+
+/// Ranges of a blob are those of what was kept, wherever they begin.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn ranges_are_those_of_the_blob(store: &dyn BlobStore) {
+    const CHUNK: usize = 1 << 20;
+    let a = Blobs::of(store, "tenant", "a");
+    for length in [1, 1000, CHUNK, 3 * CHUNK + 7] {
+        let bytes = bytes(length);
+        let name = a.put(&bytes, length as u64).await;
+        let ranges = [
+            vec![0..length],
+            vec![0..1, length / 3..length / 2, length - 1..length],
+            vec![
+                CHUNK - 1..CHUNK + 1,
+                2 * CHUNK..3 * CHUNK,
+                3 * CHUNK + 6..length,
+            ],
+            vec![5..5],
+            Vec::new(),
+        ];
+        for ranges in ranges {
+            if ranges
+                .iter()
+                .any(|range| range.end > length || range.start > range.end)
+            {
+                continue;
+            }
+            let read = store.get_ranges(&a.scope, &name, length, &ranges).await;
+            let read = sure(read, "reading ranges of a blob");
+            let expected = ranges.iter().map(|range| bytes.slice(range.clone()));
+            let is_same = read == Some(expected.collect());
+            assert!(
+                is_same,
+                "{ranges:?} of {length} bytes must be read as they were kept"
+            );
+        }
+        let other = store.get_ranges(&a.scope, &name, length + 1, &[0..1]).await;
+        assert!(other.is_err(), "a blob of another length must be an error");
+    }
+    let read = store
+        .get_ranges(&a.scope, &a.name(b"never", 1), 5, &[0..5])
+        .await;
+    let read = sure(read, "reading ranges of no blob");
+    assert!(read.is_none(), "there must be no blob of this name");
 }
 
 /// The same bytes under the same name again are not an error.

@@ -39,7 +39,11 @@ impl Contents {
         let (FORMAT, rest) = bytes.split_first().map(|(format, rest)| (*format, rest))? else {
             return None;
         };
-        let mut decoder = Decoder { rest, at: 0, length: 0 };
+        let mut decoder = Decoder {
+            rest,
+            at: 0,
+            length: 0,
+        };
         let length = decoder.number()?;
         let is_long = length > isize::MAX as usize / 2;
         let block = decoder.number()?;
