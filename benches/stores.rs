@@ -5,9 +5,12 @@
 use bytes::Bytes;
 use crossfeed_benches::{Contender, Run, Work, data};
 use crossfeed_core::{Engine, EngineOptions, ToolResult};
-use crossfeed_json::Document;
+use crossfeed_json::{Document, quoted};
 use crossfeed_redis_servers::{Server, is_installed};
-use crossfeed_store::{Lookup, MemoryLimits, MemoryStore, ResultKind, ResultStore, StoredResult};
+use crossfeed_store::{
+    BlobStore, Lookup, MemoryLimits, MemoryStore, ResultKind, ResultStore, StoredResult,
+};
+use crossfeed_store_object::{ObjectBlobs, ObjectOptions};
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_store_sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
 use crossfeed_wire::{CallId, Scope};
@@ -33,6 +36,7 @@ fn main() {
         let server = runtime.block_on(Server::start(&[])).unwrap();
         in_redis(&run, &runtime, &server);
         selecting(&run, &runtime, &server, &folder);
+        from_blobs(&run, &runtime, &server, &folder);
     }
     let _ = std::fs::remove_dir_all(&folder);
 }
@@ -129,6 +133,10 @@ fn in_redis(run: &Run, runtime: &Runtime, server: &Server) {
 
 fn connect(runtime: &Runtime, server: &Server, cache: usize) -> RedisStore {
     let options = RedisOptions::from_url(&server.url()).unwrap();
+    connect_with(runtime, options, cache)
+}
+
+fn connect_with(runtime: &Runtime, options: RedisOptions, cache: usize) -> RedisStore {
     let options = options
         .with_cache_bytes(cache)
         .with_timeout(Duration::from_secs(20))
@@ -251,4 +259,62 @@ fn selecting(run: &Run, runtime: &Runtime, server: &Server, folder: &Path) {
         document.root().unwrap().raw().len()
     }));
     table.line("`items[1000].title`", Work::Once, rows);
+}
+
+/// A part of a large result whose data lies in a directory, for a process that has nothing of it: by a path, which reads
+/// an excerpt, and by a selector that reads all of it.
+fn from_blobs(run: &Run, runtime: &Runtime, server: &Server, folder: &Path) {
+    let rows = ["a path", "all read"];
+    let Some(table) = run.table("A part of a large result in a directory", "time", &rows) else {
+        return;
+    };
+    let url = format!("file://{}", folder.join("blobs").display());
+    let blobs: Arc<dyn BlobStore> =
+        Arc::new(ObjectBlobs::from_url(&url, ObjectOptions::default()).unwrap());
+    let connect = || {
+        let options = RedisOptions::from_url(&server.url()).unwrap();
+        connect_with(runtime, options.with_blobs(Arc::clone(&blobs)), 256 << 20)
+    };
+    let connect = &connect;
+    let call = CallId::parse("call_1").unwrap();
+    for (size, bytes, is_text) in [
+        ("1 MB", 1_000_000, false),
+        ("10 MB", LARGE, false),
+        ("10 MB, JSON in a text", LARGE, true),
+        ("50 MB", 5 * LARGE, false),
+    ] {
+        let data = data::records(bytes);
+        let recorded = if is_text {
+            let text = quoted(str::from_utf8(&data).unwrap());
+            ToolResult::mcp(format!(
+                r#"{{"content":[{{"type":"text","text":{text}}}]}}"#
+            ))
+        } else {
+            ToolResult::json(data)
+        };
+        let scope = Scope::parse("tenant", "project", &format!("blobs {size}")).unwrap();
+        let session = Engine::new(EngineOptions::default(), Arc::new(connect()));
+        let session = session.session(scope.clone());
+        runtime.block_on(session.record(&call, recorded)).unwrap();
+        let selecting = |selector: &'static str| {
+            let (call, scope) = (call.clone(), scope.clone());
+            Contender::timed(move |n| {
+                let mut took = Duration::ZERO;
+                for _ in 0..n {
+                    // A process that has read nothing yet.
+                    let engine = Engine::new(EngineOptions::default(), Arc::new(connect()));
+                    let session = engine.session(scope.clone());
+                    let start = Instant::now();
+                    runtime.block_on(session.select(&call, selector)).unwrap();
+                    took += start.elapsed();
+                }
+                took
+            })
+        };
+        let rows = vec![
+            selecting("items[1000].title"),
+            selecting("items[1000].title | @"),
+        ];
+        table.line(size, Work::Once, rows);
+    }
 }

@@ -50,6 +50,15 @@ impl StoredItem {
         either!(self, tool)
     }
 
+    /// The length of the recorded document, of which this may be an excerpt.
+    pub(crate) fn recorded_bytes(&self) -> usize {
+        let length = self.document().raw().len();
+        match self {
+            Self::Result(result) => result.excerpt_of().unwrap_or(length),
+            Self::Artifact(_) => length,
+        }
+    }
+
     /// The place of its call in a trace.
     pub(crate) fn trace(&self) -> Option<&TraceContext> {
         either!(self, trace)
@@ -334,6 +343,27 @@ fn enveloped<'a>(
     };
     views.envelope = Some(without_internal(root, arena)?);
     Ok(Some(views))
+}
+
+/// Whether an excerpt with what the roots of canonical values lead to has the views of the whole, but for what was left
+/// out: items of a list are left out whatever they are, so that of content only one part alone tells.
+pub(crate) fn shows_as_whole(result: &StoredResult) -> bool {
+    let Ok(root) = result.document().root() else {
+        return false;
+    };
+    if !matches!(result.kind(), ResultKind::Mcp | ResultKind::Undeclared) {
+        return true;
+    }
+    let Some(content) = root.get("content") else {
+        return true;
+    };
+    let is_text =
+        |part: Cursor<'_>| part.get("type").and_then(Cursor::as_str).as_deref() == Some("text");
+    match content.len().filter(|_| content.kind() == Kind::Array) {
+        Some(0) => true,
+        Some(1) => root.get("structuredContent").is_some() || content.at(0).is_some_and(is_text),
+        _ => false,
+    }
 }
 
 /// The views of MCP content: of its one part, or lists of all parts.

@@ -339,7 +339,25 @@ fn chain_of(parts: Vec<Node>) -> Node {
     Node::Path(path)
 }
 
+/// A step of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "paths have no other steps")]
+pub enum Step<'p> {
+    /// To the member of an object.
+    Field(&'p str),
+    /// To the item of a list; a negative index counts from its end.
+    Index(i64),
+}
+
 impl Path {
+    /// The steps, in order.
+    pub(crate) fn each_step(&self) -> impl Iterator<Item = Step<'_>> {
+        self.parts.iter().map(|part| match part {
+            Part::Field(name, _) => Step::Field(name),
+            Part::Index(index) => Step::Index(*index),
+        })
+    }
+
     fn new(part: Part) -> Self {
         let long = match &part {
             // An expression is shorter than 4 GiB.

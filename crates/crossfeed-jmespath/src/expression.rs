@@ -1,7 +1,7 @@
 //! An expression: parsed once, shared by any number of evaluations.
 
 use crate::{
-    compile::{self, Node, SpineStep},
+    compile::{self, Node, SpineStep, Step},
     error::ParseError,
     guard,
     token::{Kind, Tokens},
@@ -66,6 +66,23 @@ impl Expression {
     /// absent.
     pub fn is_plain_path(&self) -> bool {
         self.root.is_plain_path()
+    }
+
+    /// The steps of a path of fields and indexes; `None` for `@` and all that is more.
+    ///
+    /// ```
+    /// use crossfeed_jmespath::{Expression, Step};
+    ///
+    /// let expression = Expression::parse("items[-1].url")?;
+    /// let steps: Vec<Step<'_>> = expression.steps().ok_or("it is a path")?.collect();
+    /// assert_eq!(steps, [Step::Field("items"), Step::Index(-1), Step::Field("url")]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn steps(&self) -> Option<impl Iterator<Item = Step<'_>>> {
+        match &self.root {
+            Node::Path(path) => Some(path.each_step()),
+            _ => None,
+        }
     }
 
     /// Whether the expression reads only the member `name` of a value, so that it gives the same on any value

@@ -30,7 +30,7 @@ mod view;
 
 pub use arena::Arena;
 pub use budget::{Budget, Cost, Limits};
-pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep};
+pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep, Step};
 pub use crossfeed_json::Tables;
 pub use error::{Dialect, Foreign, ParseError};
 pub use eval::{

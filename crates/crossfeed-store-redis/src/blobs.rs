@@ -4,12 +4,14 @@ use crate::{
     answer::Answer,
     connection::Kind,
     fault::bad_answer,
-    header::{Place, parse_token},
+    header::{Place, ResultHeader, parse_token},
     script::Operation,
     store::RedisStore,
 };
 use bytes::Bytes;
-use crossfeed_store::{BlobName, BlobStore, Digest, ScopeTag, StoreError};
+use crossfeed_store::{
+    BlobName, BlobStore, Contents, Digest, PathStep, ResultKind, ScopeTag, StoreError, StoredResult,
+};
 use crossfeed_wire::Scope;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -32,6 +34,46 @@ impl RedisStore {
         name: &BlobName,
     ) -> Result<Option<Bytes>, StoreError> {
         self.blobs()?.get(scope, name).await
+    }
+
+    /// What some paths lead to in a blob, with the rest of it left out; `None` if it is better read as a whole.
+    pub(crate) async fn part(
+        &self,
+        scope: &Scope,
+        header: &ResultHeader,
+        contents: &Contents,
+        paths: &[Vec<PathStep>],
+    ) -> Result<Option<Bytes>, StoreError> {
+        let excerpt = contents.excerpt(paths);
+        let Some(excerpt) = excerpt.filter(|excerpt| self.parts.admits(header.token, excerpt))
+        else {
+            return Ok(None);
+        };
+        let (name, ranges) = (header.blob_name(scope), excerpt.ranges());
+        let read = self
+            .blobs()?
+            .get_ranges(scope, &name, header.length, ranges);
+        let read = match read.await {
+            Ok(Some(read)) => excerpt.assemble(&read),
+            Ok(None) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(part) => Ok(Some(part)),
+            // Reading all of it tells.
+            Err(StoreError::DamagedBlob) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The contents of a result that goes to a blob, computed where they keep no other task waiting.
+    pub(crate) async fn contents(&self, result: &Arc<StoredResult>) -> Option<Vec<u8>> {
+        self.blobs_for(result.document().raw())?;
+        let is_json = !matches!(result.kind(), ResultKind::Bytes);
+        let result = is_json.then(|| Arc::clone(result))?;
+        let contents = move || Some(Contents::of(result.document())?.encode());
+        // Without them it is read as a whole.
+        tokio::task::spawn_blocking(contents).await.ok()?
     }
 
     fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {

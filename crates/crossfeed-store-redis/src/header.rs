@@ -332,6 +332,16 @@ impl ResultHeader {
         if data.len() != self.length {
             return Err(Unreadable::Damaged);
         }
+        Ok(self.result_of(data))
+    }
+
+    /// The result, with an excerpt of its data.
+    pub(crate) fn part(self, excerpt: Bytes) -> StoredResult {
+        let length = self.length;
+        self.result_of(excerpt).with_excerpt_of(length)
+    }
+
+    fn result_of(self, data: Bytes) -> StoredResult {
         let mut result = StoredResult::new(Document::new(data), self.kind)
             .with_failed(self.failed)
             .with_repeatable(self.repeatable);
@@ -342,7 +352,7 @@ impl ResultHeader {
             result = result.with_media_type(media_type);
         }
         let [tool, server] = [self.facts.tool, self.facts.server].map(|text| text.map(Into::into));
-        Ok(result.with_unsaid(tool, server, self.arguments))
+        result.with_unsaid(tool, server, self.arguments)
     }
 
     /// The line of a list.

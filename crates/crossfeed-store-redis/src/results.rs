@@ -13,9 +13,11 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    Damage, Listed, Lookup, Missing, Recorded, ScopeTag, StoreError, StoredResult,
+    Contents, Damage, Listed, Lookup, Missing, PathsOf, Recorded, ScopeTag, StoreError,
+    StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
+use futures_util::future::join;
 use redis::Value;
 use std::sync::Arc;
 
@@ -70,13 +72,19 @@ impl RedisStore {
         let mut reservation = self.reserve(scope, call, bytes, IsNew::Unknown).await?;
         let token = random();
         let prefix = token_text(token);
-        let mut prepared = match self.prepare(scope, &data, token, &prefix).await {
+        let result = Arc::new(result);
+        let prepare = self.prepare(scope, &data, token, &prefix);
+        let (prepared, contents) = join(prepare, self.contents(&result)).await;
+        let mut prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 self.settle(scope, reservation, None).await?;
                 return Err(error);
             }
         };
+        if let Some(contents) = contents {
+            prepared.inline = [prefix.as_bytes(), &contents].concat();
+        }
         let common = self.common();
         let facts = [
             prefix,
@@ -127,7 +135,6 @@ impl RedisStore {
         self.settle(scope, reservation, Some(&answer)).await?;
         let status = answer.status;
         if status == b'N' {
-            let result = Arc::new(result);
             self.results.put(scope, call, token, result);
             return Ok(Recorded::New);
         }
@@ -146,10 +153,12 @@ impl RedisStore {
         }
     }
 
+    /// Finds a result, all of it or, if there are paths, what they lead to.
     pub(crate) async fn get_result(
         &self,
         scope: &Scope,
         call: &CallId,
+        paths: Option<&PathsOf<'_>>,
     ) -> Result<Lookup, StoreError> {
         self.remember(scope);
         let common = self.common();
@@ -172,7 +181,7 @@ impl RedisStore {
                 .await?;
             self.settle(scope, None, Some(&answer)).await?;
             match self
-                .read_result(scope, call, &at_hand[0], answer, data)
+                .read_result(scope, call, paths, &at_hand[0], answer, data)
                 .await?
             {
                 Turn::Done(lookup) => return Ok(lookup),
@@ -192,6 +201,7 @@ impl RedisStore {
         &self,
         scope: &Scope,
         call: &CallId,
+        paths: Option<&PathsOf<'_>>,
         at_hand: &str,
         mut answer: Answer,
         data: Option<Value>,
@@ -215,6 +225,15 @@ impl RedisStore {
             b'F' => {
                 let header = ResultHeader::parse(&answer.bytes()?).map_err(unreadable)?;
                 let token = header.token;
+                if let (Some(paths), Some(Value::BulkString(data))) = (paths, &data)
+                    && header.place == Place::Blob
+                    && let Some(contents) = contents_in(data, &header)
+                    && let Some(part) = self.part(scope, &header, &contents, &paths()).await?
+                {
+                    self.metrics.miss();
+                    let result = Arc::new(header.part(part));
+                    return Ok(Turn::Done(Lookup::Found(result)));
+                }
                 let data = match header.place {
                     Place::Key => match data {
                         None => return Ok(Turn::Again { is_without: false }),
@@ -285,6 +304,13 @@ impl RedisStore {
         self.artifacts.remove_session(scope);
         Ok(())
     }
+}
+
+/// The contents of a blob, of what lies under the key of its result.
+fn contents_in(data: &[u8], header: &ResultHeader) -> Option<Contents> {
+    let contents = data.strip_prefix(token_text(header.token).as_bytes())?;
+    let contents = Contents::decode(contents)?;
+    (contents.document_length() == header.length).then_some(contents)
 }
 
 /// What an answer leads to.

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use bytes::{BufMut as _, Bytes};
 use crossfeed_store::{
     ArtifactLookup, BlobName, BlobStore, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
-    MemoryLimits, ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError,
-    StoredArtifact, StoredResult, Usage,
+    MemoryLimits, PartsRead, PathsOf, ReadCache, Recorded, ResultStore, ScopeTag, StateStore,
+    StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use futures_util::future::join;
@@ -62,6 +62,7 @@ pub struct RedisStore {
     pub(crate) results: ReadCache<CallId, StoredResult>,
     pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
     pub(crate) sessions: KnownSessions,
+    pub(crate) parts: PartsRead,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -99,6 +100,7 @@ impl RedisStore {
             results: ReadCache::new(options.cache_bytes),
             artifacts: ReadCache::new(options.cache_bytes),
             sessions: KnownSessions::default(),
+            parts: PartsRead::default(),
             options,
             clock,
         })
@@ -234,7 +236,7 @@ impl RedisStore {
         Ok(Prepared::new(digest, "s"))
     }
 
-    fn blobs_for(&self, data: &Bytes) -> Option<&Arc<dyn BlobStore>> {
+    pub(crate) fn blobs_for(&self, data: &Bytes) -> Option<&Arc<dyn BlobStore>> {
         let blobs = self.options.blobs.as_ref();
         blobs.filter(|_| data.len() > self.options.blob_bytes)
     }
@@ -245,7 +247,7 @@ pub(crate) struct Prepared {
     pub(crate) digest: Digest,
     /// The argument of the script that says where it is: `i`, `s` or `o`.
     pub(crate) mode: &'static str,
-    /// The argument of the script that is the data, if it goes there.
+    /// The argument of the script that is the data, if it goes there, or the contents of a blob.
     pub(crate) inline: Vec<u8>,
     /// The command that goes before the script.
     pub(crate) before: Option<Beside>,
@@ -309,7 +311,17 @@ impl ResultStore for RedisStore {
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
-        let get = self.get_result(scope, call);
+        let get = self.get_result(scope, call, None);
+        self.metrics.time(Measured::Get, get).await
+    }
+
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        paths: &PathsOf<'_>,
+    ) -> Result<Lookup, StoreError> {
+        let get = self.get_result(scope, call, Some(paths));
         self.metrics.time(Measured::Get, get).await
     }
 

@@ -10,8 +10,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use crossfeed_store::{
-    ArtifactLookup, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded,
-    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryStore, PathsOf,
+    Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
@@ -238,6 +238,16 @@ impl ResultStore for SqliteStore {
         };
         let (scope, call) = (scope.clone(), call.clone());
         run(move || results.get(&scope, &call)).await
+    }
+
+    /// The whole: its file is read at once.
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        _paths: &PathsOf<'_>,
+    ) -> Result<Lookup, StoreError> {
+        self.get(scope, call).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {

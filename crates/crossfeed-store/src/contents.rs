@@ -8,7 +8,9 @@ mod tests;
 use crate::{Digest, StoreError};
 use bytes::Bytes;
 use crossfeed_json::Kind;
-use std::ops::Range;
+use lru::LruCache;
+use parking_lot::Mutex;
+use std::{num::NonZeroUsize, ops::Range};
 
 /// A step of a path from the root of a document. A text that holds JSON is stepped into as if it were that JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +21,9 @@ pub enum PathStep {
     /// Into the item of a list; a negative index counts from its end.
     Index(i64),
 }
+
+/// Tells the paths that are wanted of a result, for who has use for them.
+pub type PathsOf<'p> = dyn Fn() -> Vec<Vec<PathStep>> + Send + Sync + 'p;
 
 /// The table of contents of a large JSON document: where its large values begin, and the digest of each block of it.
 ///
@@ -103,6 +108,12 @@ pub struct Excerpt<'c> {
     ranges: Vec<Range<usize>>,
 }
 
+/// How much was read of records by parts, of the last 1,000.
+///
+/// Who reads one part after another is better off with the whole, which is then at hand.
+#[derive(Debug)]
+pub struct PartsRead(Mutex<LruCache<u64, usize>>);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Kept(Range<usize>),
@@ -157,6 +168,24 @@ impl Contents {
             pieces,
             ranges,
         })
+    }
+}
+
+impl Default for PartsRead {
+    fn default() -> Self {
+        const RECORDS: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+        Self(Mutex::new(LruCache::new(RECORDS)))
+    }
+}
+
+impl PartsRead {
+    /// Counts an excerpt of a record that is about to be read; `false`, if all parts are then more than half of it.
+    pub fn admits(&self, record: u64, excerpt: &Excerpt<'_>) -> bool {
+        let more: usize = excerpt.ranges.iter().map(Range::len).sum();
+        let mut records = self.0.lock();
+        let read = records.get_or_insert_mut(record, || 0);
+        *read = read.saturating_add(more);
+        *read <= excerpt.contents.length / 2
     }
 }
 

@@ -1,7 +1,7 @@
 //! The contract of every store.
 
 use crate::{
-    ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, PathStep, Recorded, StateStore,
+    ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, PathsOf, Recorded, StateStore,
     StoreError, StoredArtifact, StoredResult, Usage,
 };
 use async_trait::async_trait;
@@ -129,7 +129,7 @@ pub trait ResultStore: Send + Sync {
 
     /// The same for someone who needs only what some paths lead to: the answer may be an
     /// [excerpt](StoredResult::excerpt_of) of a large result, in which every path leads to what it leads to in the
-    /// whole. By default it is the whole.
+    /// whole. By default it is the whole, and it is where there are no paths.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub trait ResultStore: Send + Sync {
         &self,
         scope: &Scope,
         call: &CallId,
-        _paths: &[Vec<PathStep>],
+        _paths: &PathsOf<'_>,
     ) -> Result<Lookup, StoreError> {
         self.get(scope, call).await
     }

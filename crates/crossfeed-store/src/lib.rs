@@ -37,7 +37,7 @@ pub use answer::{
 pub use artifact::StoredArtifact;
 pub use blob::{BlobName, BlobStore, ScopeTag, ranges_of};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use contents::{Contents, Excerpt, PathStep};
+pub use contents::{Contents, Excerpt, PartsRead, PathStep, PathsOf};
 pub use contract::ResultStore;
 pub use digest::{Digest, DigestError};
 pub use error::{Budget, Damage, StoreError};

@@ -24,7 +24,7 @@ mod tests;
 
 use crate::{
     ArtifactLookup, ArtifactMissing, CallLeases, Clock, Listed, ListedArtifact, Lookup,
-    MemoryLimits, Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact,
+    MemoryLimits, Missing, PathsOf, Recorded, ResultStore, StateStore, StoreError, StoredArtifact,
     StoredResult, SystemClock, Usage,
 };
 use async_trait::async_trait;
@@ -237,6 +237,16 @@ impl ResultStore for MemoryStore {
             Some(session) => self.look_up(&session, call),
             None => Lookup::Missing(Missing::Unknown),
         })
+    }
+
+    /// The whole: it is at hand.
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        _paths: &PathsOf<'_>,
+    ) -> Result<Lookup, StoreError> {
+        self.get(scope, call).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use crossfeed::{
     CallId, Engine, EngineOptions, Scope, ToolResult,
     artifact::{ArtifactId, ListedArtifact, StoredArtifact},
     store::{
-        ArtifactLookup, CallLeases, Listed, Lookup, MemoryLimits, MemoryStore, Recorded,
+        ArtifactLookup, CallLeases, Listed, Lookup, MemoryLimits, MemoryStore, PathsOf, Recorded,
         ResultStore, StateStore, StoreError, StoredResult, Usage,
     },
 };
@@ -42,6 +42,15 @@ impl ResultStore for AuditedStore {
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         self.inner.get(scope, call).await
+    }
+
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        paths: &PathsOf<'_>,
+    ) -> Result<Lookup, StoreError> {
+        self.inner.get_part(scope, call, paths).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {

@@ -15,9 +15,10 @@
 
 pub use crossfeed_store::{
     Acquired, ArtifactLookup, ArtifactMissing, BlobName, BlobStore, Budget, CallLeases, CallWait,
-    Clock, Damage, Digest, DigestError, Expected, Flights, LeaseOwner, Leased, Listed, Lookup,
-    ManualClock, MemoryLimits, MemoryStore, Missing, Recorded, ResultKind, ResultStore, ScopeTag,
-    StateRecord, StateStore, StoreError, StoredResult, SystemClock, Tombstone, Usage,
+    Clock, Contents, Damage, Digest, DigestError, Excerpt, Expected, Flights, LeaseOwner, Leased,
+    Listed, Lookup, ManualClock, MemoryLimits, MemoryStore, Missing, PartsRead, PathStep, PathsOf,
+    Recorded, ResultKind, ResultStore, ScopeTag, StateRecord, StateStore, StoreError, StoredResult,
+    SystemClock, Tombstone, Usage, ranges_of,
 };
 #[cfg(feature = "object")]
 #[cfg_attr(docsrs, doc(cfg(feature = "object")))]

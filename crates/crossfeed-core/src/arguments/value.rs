@@ -170,7 +170,7 @@ fn is_small(value: Cursor<'_>) -> bool {
 }
 
 /// Members of a document that reading back removed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RemovedMembers {
     /// The objects that they are members of, and their keys.
     places: Vec<(Pointer, String)>,

@@ -14,7 +14,7 @@ use crate::{
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, UnredactedItem},
-    select::{DeclaredOutputs, MAX_CHOICE, SelectOptions, Selector, Selectors},
+    select::{DeclaredOutputs, MAX_CHOICE, SelectOptions, Selector, Selectors, is_of_whole},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
@@ -269,6 +269,8 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
+    /// Set if a value was selected from an excerpt that the whole may not give.
+    pub(crate) needs_whole: &'o Cell<bool>,
     /// The spelling of a reference's default, where the schema has a place for it.
     pub(crate) defaults: Option<Spelling>,
 }
@@ -352,6 +354,14 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             return known.clone();
         }
         let resolved = self.resolve(planned, select);
+        if let Ok(StoredItem::Result(result)) = self.result(planned).map(UnredactedItem::as_stored)
+        {
+            let report = resolved.as_ref().ok();
+            let report = report.and_then(|value| value.source.report.as_ref());
+            if !is_of_whole(result, report) {
+                self.context.needs_whole.set(true);
+            }
+        }
         let known = resolved.map(|value| self.add(value));
         self.known.insert(key, known.clone());
         known
@@ -428,7 +438,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let budget = context.limits.budget(stored.document(), arena);
         let mut source = ReferenceSource {
             tool: stored.tool().map(str::to_owned),
-            bytes_in: stored.document().raw().len(),
+            bytes_in: stored.recorded_bytes(),
             trace: whole.as_stored().trace().cloned(),
             select: select.map(str::to_owned),
             ..source_of(reference)

@@ -94,4 +94,4 @@ pub(super) fn in_template(text: &str) -> Option<&str> {
     (!inside.contains("${")).then_some(inside)
 }
 
-const QUOTES: [char; 3] = ['\'', '`', '"'];
+pub(super) const QUOTES: [char; 3] = ['\'', '`', '"'];

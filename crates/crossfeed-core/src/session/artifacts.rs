@@ -147,7 +147,7 @@ impl Session {
         call_id: &CallId,
     ) -> Result<Arc<StoredArtifact>, LookupError> {
         let wanted = LookupKey::new(call_id, Some(artifact_id));
-        match self.look_up(&wanted).await?.as_stored() {
+        match self.look_up(&wanted, None).await?.as_stored() {
             StoredItem::Artifact(artifact) => Ok(Arc::clone(artifact)),
             StoredItem::Result(_) => Err(LookupError::artifact_missing(
                 artifact_id.clone(),

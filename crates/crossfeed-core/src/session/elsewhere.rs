@@ -264,7 +264,7 @@ impl Watch<'_> {
 impl Session {
     /// What has become of a call that another process ran, of which `about` was known.
     async fn find_ended(&self, wanted: &LookupKey, about: &Tombstone) -> LookupResult {
-        let found = self.find_wanted(wanted).await;
+        let found = self.find_wanted(wanted, None).await;
         found.map_err(|error| match error {
             LookupError::Unknown { call_id, .. } => LookupError::GivenUp {
                 call_id,

@@ -12,10 +12,11 @@ use crate::{
     record::ToolResult,
     resolve::{LookupKey, LookupResult, Plan},
     reveal::UnredactedItem,
+    select::paths_of,
     trace::CallTrace,
 };
 use bytes::Bytes;
-use crossfeed_store::{Lookup, Recorded, StoreError, Tombstone};
+use crossfeed_store::{Lookup, PathStep, Recorded, StoreError, Tombstone};
 use crossfeed_wire::{CallId, TraceContext};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
@@ -161,7 +162,7 @@ impl Session {
             }
             timer
         };
-        let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
+        let find = |place: usize, outcome| self.find_landed(plan, place, outcome);
         let dooms = |looked: &LookupResult| judge(looked.as_ref().map(UnredactedItem::as_stored));
         let flights = &self.inner().flights;
         let (scope, actor) = (&self.scope, self.actor.as_ref());
@@ -186,14 +187,38 @@ impl Session {
         plan.malformed.is_empty() && !selectors.any(|selector| options.refuses(selector))
     }
 
+    /// The paths that all references to a result follow; `None` if one needs more.
+    fn paths_into(&self, plan: &Plan, place: usize) -> Option<Vec<Vec<PathStep>>> {
+        let mut paths = Vec::new();
+        let mut references = plan.references.iter();
+        while let Some(planned) = references.find(|planned| planned.wanted == place) {
+            let reference = &planned.reference;
+            let select = reference
+                .select
+                .as_deref()
+                .filter(|_| reference.repair.is_none())?;
+            paths.extend(paths_of(&self.inner().selectors, select)?);
+        }
+        Some(paths)
+    }
+
     /// The result of a call that was not in flight, or was waited for.
-    async fn find_landed(&self, wanted: &LookupKey, outcome: Option<WaitOutcome>) -> LookupResult {
+    async fn find_landed(
+        &self,
+        plan: &Plan,
+        place: usize,
+        outcome: Option<WaitOutcome>,
+    ) -> LookupResult {
+        let wanted = &plan.wanted[place];
+        let paths = || self.paths_into(plan, place).unwrap_or_default();
         let call_id = wanted.call_id.clone();
         let options = &self.inner().options;
         let waited = match outcome {
-            None | Some(WaitOutcome::Completed) => return self.find_wanted(wanted).await,
+            None | Some(WaitOutcome::Completed) => {
+                return self.find_wanted(wanted, Some(&paths)).await;
+            }
             Some(WaitOutcome::GivenUp(tombstone)) => {
-                let found = self.find_wanted(wanted).await;
+                let found = self.find_wanted(wanted, Some(&paths)).await;
                 // In flight again, or not known to be over where nothing has told the store.
                 let is_missing = matches!(
                     found,
@@ -213,7 +238,7 @@ impl Session {
             Some(WaitOutcome::Aborted) => None,
         };
         // Another engine over the same store may have recorded the result.
-        let found = self.find_wanted(wanted).await;
+        let found = self.find_wanted(wanted, Some(&paths)).await;
         found.map_err(|_| LookupError::Pending { call_id, waited })
     }
 }

@@ -24,7 +24,7 @@ use crossfeed_jmespath::{Arena, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Document, indexing_bytes};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 /// One resolution after its look-ups.
 pub(super) struct ResolveJob {
@@ -37,6 +37,8 @@ pub(super) struct ResolveJob {
     pub(super) small: bool,
     /// Charged for values that selectors build.
     pub(super) memory: Option<Arc<dyn Memory>>,
+    /// Set if what was selected from excerpts may not be what the whole results give.
+    pub(super) needs_whole: Cell<bool>,
 }
 
 /// The outcome of one resolution, and the tokens of its references as they were written.
@@ -46,6 +48,10 @@ pub(super) struct ResolveOutcome<A> {
 }
 
 impl<A> ResolveOutcome<A> {
+    pub(super) fn is_refused(&self) -> bool {
+        self.resolved.is_err()
+    }
+
     /// Counts the resolution in the session's account. Called once the caller gets the answer: a resolution that is
     /// dropped half-way does not count.
     pub(super) fn record_usage(
@@ -96,10 +102,25 @@ impl ResolveJob {
         Tally::new(tokens, counted_bytes(self.small))
     }
 
+    /// The look-ups that found an excerpt.
+    pub(super) fn excerpts(&self) -> impl Iterator<Item = usize> {
+        let is_excerpt =
+            |looked: &LookupResult| match looked.as_ref().map(UnredactedItem::as_stored) {
+                Ok(StoredItem::Result(result)) => result.excerpt_of().is_some(),
+                _ => false,
+            };
+        let numbered = self.looked.iter().enumerate();
+        numbered
+            .filter(move |(_, looked)| is_excerpt(looked))
+            .map(|(number, _)| number)
+    }
+
     /// Bytes held of each wanted result.
     pub(super) fn resident_bytes(&self) -> Vec<usize> {
         let bytes = |looked: &LookupResult| match looked.as_ref().map(UnredactedItem::as_stored) {
-            Ok(StoredItem::Result(result)) => result.resident_bytes(),
+            Ok(StoredItem::Result(result)) if result.excerpt_of().is_none() => {
+                result.resident_bytes()
+            }
             _ => 0,
         };
         self.looked.iter().map(bytes).collect()
@@ -207,6 +228,7 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
+            needs_whole: &self.needs_whole,
             defaults: self.plan.spelling.default_spelling(),
         };
         fill(&self.plan, arguments, malformed, &context).map_err(|failures| {

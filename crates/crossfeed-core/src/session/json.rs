@@ -37,6 +37,17 @@ pub(super) struct WrittenArguments {
     pub(super) room: Room,
 }
 
+impl Clone for WrittenArguments {
+    /// The same bytes, whose index is built again if need be.
+    fn clone(&self) -> Self {
+        Self {
+            document: Document::new(self.document.raw().clone()),
+            removed: self.removed.clone(),
+            ..*self
+        }
+    }
+}
+
 impl WrittenArguments {
     fn new(document: Document, removed: RemovedMembers, limit: usize, notation: Notation) -> Self {
         let may_refer = document

@@ -7,7 +7,7 @@ use crate::{
     resolve::{LookupKey, LookupResult},
 };
 use crossfeed_store::{
-    ArtifactLookup, Listed, ListedArtifact, Lookup, Missing, StoreError, StoredResult,
+    ArtifactLookup, Listed, ListedArtifact, Lookup, Missing, PathsOf, StoreError, StoredResult,
 };
 use crossfeed_wire::CallId;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Session {
     ///
     /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is unavailable.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        let whole = self.look_up(&LookupKey::new(call_id, None)).await?;
+        let whole = self.look_up(&LookupKey::new(call_id, None), None).await?;
         match whole.as_stored() {
             StoredItem::Result(result) => Ok(Arc::clone(result)),
             StoredItem::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
@@ -43,8 +43,17 @@ impl Session {
     pub(super) async fn find_stored(
         &self,
         call_id: &CallId,
+        paths: Option<&PathsOf<'_>>,
     ) -> Result<Arc<StoredResult>, LookupError> {
-        match self.inner().store.get(&self.scope, call_id).await {
+        let store = &self.inner().store;
+        let found = match paths {
+            // What is withheld may be anywhere.
+            Some(paths) if !self.inner().options.reveal.hides() => {
+                store.get_part(&self.scope, call_id, paths).await
+            }
+            _ => store.get(&self.scope, call_id).await,
+        };
+        match found {
             Ok(Lookup::Found(result)) => Ok(result),
             Ok(Lookup::Missing(missing)) => {
                 let missing = match missing {
@@ -63,11 +72,16 @@ impl Session {
         leases.is_some_and(|leases| leases.is_given_up(&self.scope, call_id))
     }
 
-    /// The stored result or artifact, in flight or not; [`Self::offer`] adds alternatives to unknown ids.
-    pub(super) async fn find_wanted(&self, wanted: &LookupKey) -> LookupResult {
+    /// The stored result or artifact, in flight or not; [`Self::offer`] adds alternatives to unknown ids. If there are
+    /// paths, an excerpt with what they lead to may be enough.
+    pub(super) async fn find_wanted(
+        &self,
+        wanted: &LookupKey,
+        paths: Option<&PathsOf<'_>>,
+    ) -> LookupResult {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
-            let found = self.find_stored(call_id).await;
+            let found = self.find_stored(call_id, paths).await;
             return found.map(|result| StoredItem::Result(result).into());
         };
         let store = &self.inner().store;
@@ -82,13 +96,17 @@ impl Session {
     }
 
     /// The stored result or artifact, or why it is missing, with alternatives.
-    pub(super) async fn look_up(&self, wanted: &LookupKey) -> LookupResult {
+    pub(super) async fn look_up(
+        &self,
+        wanted: &LookupKey,
+        paths: Option<&PathsOf<'_>>,
+    ) -> LookupResult {
         let call_id = &wanted.call_id;
         // Artifacts are not in flight.
         let is_running =
             wanted.artifact_id.is_none() && self.inner().flights.is_running(&self.scope, call_id);
         // The store is asked in any case: another engine may have recorded the result there.
-        let found = self.find_wanted(wanted).await;
+        let found = self.find_wanted(wanted, paths).await;
         if is_running && found.is_err() {
             return Err(LookupError::Pending {
                 call_id: call_id.clone(),

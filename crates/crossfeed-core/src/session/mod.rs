@@ -21,6 +21,8 @@ mod near_laws;
 #[cfg(test)]
 mod near_tests;
 mod offload;
+#[cfg(test)]
+mod part_laws;
 mod project;
 #[cfg(test)]
 mod project_tests;
@@ -75,6 +77,7 @@ use crossfeed_tools::TakenProjection;
 use crossfeed_wire::{CallId, Scope};
 use serde_json::Value;
 use std::{
+    cell::Cell,
     pin::{Pin, pin},
     sync::{Arc, Weak},
 };
@@ -353,7 +356,7 @@ impl Session {
     }
 
     /// Looks up the results of a plan, then runs the rest here or on a blocking thread. `is_short`: the arguments are.
-    async fn execute_plan<W: Send + 'static, A: Send + 'static>(
+    async fn execute_plan<W: Clone + Send + 'static, A: Send + 'static>(
         &self,
         mut plan: Plan,
         schema: Option<&InputSchema>,
@@ -372,29 +375,54 @@ impl Session {
             looked = self.find_all(&plan).await;
             self.offer(&mut looked).await;
         }
-        let is_counted = self.inner().options.context.tokens.is_exact_for(1);
-        let small = !is_slow && is_small(&plan, &looked, is_counted);
-        let job = ResolveJob {
+        let mut job = ResolveJob {
             inner: Arc::clone(self.inner()),
             scope: self.scope.clone(),
             plan,
             looked,
             schema: schema.cloned(),
-            small,
+            small: false,
             memory: self.memory.clone(),
+            needs_whole: Cell::new(false),
         };
-        let (outcome, grown) = run_or_spawn(small, move || {
-            let before = job.resident_bytes();
-            let outcome = resolve(&job, arguments);
-            (outcome, job.grown(&before))
-        })
-        .await;
-        self.measure(&grown).await;
+        let excerpts: Vec<usize> = job.excerpts().collect();
+        let again = (!excerpts.is_empty()).then(|| arguments.clone());
+        let mut outcome;
+        (job, outcome) = self.run_job(job, arguments, is_slow, resolve).await;
+        if let Some(arguments) = again
+            && (job.needs_whole.get() || outcome.is_refused())
+        {
+            for number in excerpts {
+                job.looked[number] = self.find_wanted(&job.plan.wanted[number], None).await;
+            }
+            (_, outcome) = self.run_job(job, arguments, is_slow, resolve).await;
+        }
         let mut resolved = outcome.record_usage(|| self.account());
         if let Err(error) = &mut resolved {
             self.complete_corrections(error, schema).await;
         }
         resolved
+    }
+
+    /// Runs a resolution here or on a blocking thread.
+    async fn run_job<W: Send + 'static, A: Send + 'static>(
+        &self,
+        mut job: ResolveJob,
+        arguments: W,
+        is_slow: bool,
+        resolve: fn(&ResolveJob, W) -> ResolveOutcome<A>,
+    ) -> (ResolveJob, ResolveOutcome<A>) {
+        let is_counted = self.inner().options.context.tokens.is_exact_for(1);
+        job.small = !is_slow && is_small(&job.plan, &job.looked, is_counted);
+        let (job, outcome, grown) = run_or_spawn(job.small, move || {
+            let before = job.resident_bytes();
+            let outcome = resolve(&job, arguments);
+            let grown = job.grown(&before);
+            (job, outcome, grown)
+        })
+        .await;
+        self.measure(&grown).await;
+        (job, outcome)
     }
 
     /// Reads the arguments of a call back from the schema that the model was shown, then resolves and validates them:

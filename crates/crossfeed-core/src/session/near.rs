@@ -104,7 +104,7 @@ impl Session {
         if self.inner().flights.is_running(&self.scope, call_id) {
             return true;
         }
-        let found = self.find_stored(call_id).await;
+        let found = self.find_stored(call_id, None).await;
         !matches!(found, Err(LookupError::Unknown { .. }))
     }
 }

@@ -147,7 +147,7 @@ impl Session {
         );
         let (text, small) = (select.map(str::to_owned), select.is_none_or(is_plain_path));
         let retrieving = async {
-            let stored = match self.look_up(&key).await {
+            let stored = match self.look_up(&key, None).await {
                 Ok(stored) => stored,
                 Err(error) => return Ok(Retrieved::Missing(error)),
             };

@@ -1,14 +1,17 @@
 //! Selects from a recorded result, suggests selectors on it, and describes its shape.
 
-use super::{Selected, Session, offload::is_plain_path, project::written};
+use super::{Selected, Session, offload::is_plain_path, project::written, work::Work};
 use crate::{
+    canonical::StoredItem,
     failure::Failure,
     resolve::LookupKey,
+    select::{is_of_whole, paths_of},
     shape::Shape,
     suggest::{ParameterSchema, Suggestion, Trial},
 };
 use crossfeed_wire::{ArtifactId, CallId};
 use serde_json::Value;
+use std::sync::Arc;
 
 impl Session {
     /// Says what a tool of this tenant and project returns, by its output schema. A field that the schema has for such an
@@ -41,24 +44,47 @@ impl Session {
         expression: &str,
         failures: bool,
     ) -> Result<Selected, Failure> {
-        let key = LookupKey::new(call_id, None);
-        let text = expression.to_owned();
-        let scope = self.scope.clone();
-        let selecting = self.work_on_found(&key, is_plain_path(expression), move |on| {
-            if !failures {
-                on.succeeded()?;
-            }
-            let (views, budget) = on.views()?;
-            let declared = on.inner.declared.get(&scope, on.shown.tool());
-            let selection = (on.inner).select_from(&views, declared, &on.arena, &budget, &text)?;
-            Ok(Selected {
-                json: written(&selection.view, Some(&text), &on.arena, &budget)?,
-                report: selection.report,
-            })
-        });
-        let selected = selecting.await;
+        let selected = self.try_select(call_id, expression, failures).await;
         let selected = selected.map_err(|failure| failure.with_expression(Some(expression)));
         selected.inspect_err(|failure| self.note_failure(failure))
+    }
+
+    async fn try_select(
+        &self,
+        call_id: &CallId,
+        expression: &str,
+        failures: bool,
+    ) -> Result<Selected, Failure> {
+        let key = LookupKey::new(call_id, None);
+        let selecting = || {
+            let (scope, text) = (self.scope.clone(), expression.to_owned());
+            move |on: &Work<'_>| {
+                if !failures {
+                    on.succeeded()?;
+                }
+                let (views, budget) = on.views()?;
+                let declared = on.inner.declared.get(&scope, on.shown.tool());
+                let selection =
+                    (on.inner).select_from(&views, declared, &on.arena, &budget, &text)?;
+                Ok(Selected {
+                    json: written(&selection.view, Some(&text), &on.arena, &budget)?,
+                    report: selection.report,
+                })
+            }
+        };
+        let small = is_plain_path(expression);
+        let paths = || paths_of(&self.inner().selectors, expression).unwrap_or_default();
+        let found = self.found_part(&key, Some(&paths)).await?;
+        let excerpt = match found.as_stored() {
+            StoredItem::Result(result) if result.excerpt_of().is_some() => Arc::clone(result),
+            _ => return self.work_on(&key, found, small, selecting()).await,
+        };
+        let selected = self.work_on(&key, found, small, selecting()).await;
+        match selected {
+            Ok(selected) if is_of_whole(&excerpt, Some(&selected.report)) => return Ok(selected),
+            _ => {}
+        }
+        self.work_on_found(&key, small, selecting()).await
     }
 
     /// The shape of a recorded result's canonical value, or of the JSON that its one member holds, which a model may see without seeing the value.

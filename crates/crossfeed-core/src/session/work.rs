@@ -15,6 +15,7 @@ use crate::{
     reveal::UnredactedItem,
 };
 use crossfeed_jmespath::{Arena, Budget};
+use crossfeed_store::PathsOf;
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
@@ -76,7 +77,16 @@ impl Work<'_> {
 impl Session {
     /// The stored result or artifact.
     pub(super) async fn found(&self, key: &LookupKey) -> Result<UnredactedItem, Failure> {
-        let found = self.look_up(key).await;
+        self.found_part(key, None).await
+    }
+
+    /// The same, or an excerpt with what some paths lead to.
+    pub(super) async fn found_part(
+        &self,
+        key: &LookupKey,
+        paths: Option<&PathsOf<'_>>,
+    ) -> Result<UnredactedItem, Failure> {
+        let found = self.look_up(key, paths).await;
         found.map_err(|error| Failure::with_ids(&key.call_id, key.artifact_id.as_ref(), error))
     }
 

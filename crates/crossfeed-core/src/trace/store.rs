@@ -5,7 +5,7 @@ use crate::telemetry::{number, stage};
 use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, PathStep,
+    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, PathsOf,
     Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -96,7 +96,7 @@ impl ResultStore for TracedStore {
         &self,
         scope: &Scope,
         call: &CallId,
-        paths: &[Vec<PathStep>],
+        paths: &PathsOf<'_>,
     ) -> Result<Lookup, StoreError> {
         let got = self.0.get_part(scope, call, paths);
         traced(span("get_part", None, None), got, |span, found| {

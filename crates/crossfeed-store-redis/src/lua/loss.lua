@@ -68,9 +68,7 @@ local function depart(id, why, r)
     remember(r.token)
   end
   departed[#departed + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
-  if r.place == 'k' then
-    call('UNLINK', base .. 'b:' .. id)
-  end
+  call('UNLINK', base .. 'b:' .. id)
 end
 
 -- Takes a result away: `x` expired, `e` evicted.

@@ -1,5 +1,6 @@
 -- 6 call, 7 token, 8 bytes, 9 class, 10 identity, 11 place, 12 length, 13 tail, 14 bytes and 15 results of a session,
--- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data,
+-- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data, or
+-- token and contents of a blob, or nothing,
 -- 18 `1` if a new result was not reserved in its tenant's account and must be, 19.. pins
 local id, token, bytes, class, place = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[11]
 local max_bytes, max_results = tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -31,7 +32,7 @@ if head then
     if r.identity ~= ARGV[10] then
       return refuse('D')
     end
-    touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
+    touch(id, r.born, tonumber(call('ZSCORE', U, id) or r.born))
     return refuse('U', r.token, r.place)
   end
   take_away(id, head, 'e')
@@ -119,7 +120,7 @@ for _, r in ipairs(victims) do
 end
 
 local milliseconds = math.max(math.ceil((math.min(time_to_live, max_age) + step) / 1000), 1)
-if ARGV[16] == 'i' then
+if ARGV[17] ~= '' then
   call('SET', body, ARGV[17], 'PX', milliseconds)
 elseif staged then
   call('RENAME', stage, body)

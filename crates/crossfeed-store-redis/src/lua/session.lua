@@ -9,7 +9,7 @@
 -- f  hash   call -> lease: `FORMAT OWNER NONCE UNTIL REPEATABLE\nJSON[\nARGUMENTS]`
 -- w  hash   wait -> until              c  channel: a call may have ended
 -- d  zset   token by when its record went, for a minute: a request that arrives twice records nothing again
--- b:CALL    the token of a result, and its data
+-- b:CALL    the token of a result, and its data, or the contents of its blob
 -- s:TOKEN   data that no record names yet
 --
 -- The first line of each is the same in every format to come, but for words at its end; so an older version can
@@ -44,8 +44,8 @@ end
 
 -- Counts a use. A server whose memory is full refuses `ZADD` as the first write of a script, though this one takes no
 -- memory; then another write goes first.
-local function touch(id, born, place, used)
-  if place == 'k' and math.floor(now / step) ~= math.floor(used / step) then
+local function touch(id, born, used)
+  if math.floor(now / step) ~= math.floor(used / step) then
     local rest = math.min(time_to_live, born + max_age - now)
     if rest > 0 then
       call('PEXPIRE', base .. 'b:' .. id, math.ceil((rest + step) / 1000))

@@ -9,7 +9,7 @@ if head then
   local is_same = token == ARGV[7]
   if not is_over(used, born) or (is_same and ARGV[8] == '1') then
     if is_same or ARGV[9] == '0' or is_whole(id, token, place) then
-      touch(id, born, place, used)
+      touch(id, born, used)
       if not score then
         -- The server had dropped this table. What else it held is put back by the next script that counts.
         call('PEXPIRE', U, keep)

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use crossfeed_json::Document;
 use crossfeed_redis_servers::{Server, eventually, is_installed};
 use crossfeed_store::{
-    BlobName, BlobStore, Damage, MemoryLimits, Recorded, ResultStore, StoreError, StoredArtifact,
+    BlobName, BlobStore, Damage, Digest, MemoryLimits, PathStep, Recorded, ResultKind, ResultStore,
+    StoreError, StoredArtifact, StoredResult,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
 use crossfeed_wire::{ArtifactId, Scope};
@@ -26,7 +27,8 @@ impl BlobStore for Blobs {
 
     async fn get(&self, _: &Scope, name: &BlobName) -> Result<Option<Bytes>, StoreError> {
         let found = self.0.lock().get(name).cloned();
-        if found.as_deref() == Some(b"damaged") {
+        let is_damaged = |bytes: &Bytes| Digest::of(bytes) != *name.digest();
+        if found.as_ref().is_some_and(is_damaged) {
             return Err(StoreError::DamagedBlob);
         }
         Ok(found)
@@ -216,4 +218,130 @@ async fn the_same_again_repairs_a_blob_that_is_missing_or_damaged() {
         .await
         .unwrap();
     }
+}
+
+/// Rows whose JSON is large, and the path to the title of one of them.
+fn rows(title: &str) -> (String, Vec<PathStep>) {
+    let rows: Vec<String> = (0..20_000)
+        .map(|id| format!(r#"{{"id": {id}, "title": "{title} {id}"}}"#))
+        .collect();
+    let key = |key: &str| PathStep::Key(key.into());
+    let path = vec![key("rows"), PathStep::Index(7000), key("title")];
+    (format!(r#"{{"rows": [{}]}}"#, rows.join(", ")), path)
+}
+
+async fn part(store: &RedisStore, id: &str, path: &[PathStep]) -> Option<Arc<StoredResult>> {
+    let paths = || vec![path.to_vec()];
+    let found = store.get_part(&scope(), &call(id), &paths).await;
+    found.unwrap().found()
+}
+
+fn title(result: &StoredResult) -> String {
+    let rows = result.document().root().unwrap().get("rows").unwrap();
+    let title = rows.at(7000).and_then(|row| row.get("title")).unwrap();
+    title.as_str().unwrap().into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_of_a_blob_is_read_as_long_as_its_record_is_there() {
+    if !is_installed() {
+        return;
+    }
+    let (server, blobs) = (Server::start(&[]).await.unwrap(), Arc::<Blobs>::default());
+    let store = open(
+        &server,
+        &blobs,
+        MemoryLimits::default().with_session_results(1),
+    )
+    .await;
+    let (data, path) = rows("Title");
+    let json = |data: &str| StoredResult::new(Document::new(data.to_owned()), ResultKind::Json);
+    let recorded = json(&data).with_tool("search");
+    store.put(&scope(), &call("c1"), recorded).await.unwrap();
+    let reader = open(&server, &blobs, MemoryLimits::default()).await;
+    let found = part(&reader, "c1", &path).await.unwrap();
+    assert_eq!(found.excerpt_of(), Some(data.len()));
+    assert!(found.document().raw().len() < data.len() / 2);
+    assert_eq!(
+        (title(&found).as_str(), found.tool()),
+        ("Title 7000", Some("search"))
+    );
+    // One part after another ends in the whole, as does what is more than a part.
+    let mut reads = 1;
+    while part(&reader, "c1", &path)
+        .await
+        .unwrap()
+        .excerpt_of()
+        .is_some()
+    {
+        reads += 1;
+    }
+    assert!((2..9).contains(&reads), "{reads}");
+    let reader = open(&server, &blobs, MemoryLimits::default()).await;
+    let whole = part(&reader, "c1", &path[..1]).await.unwrap();
+    assert_eq!(whole.excerpt_of(), None);
+    holds(&reader, "c1", &data).await;
+
+    // Of an id that was recorded again, nothing old is read.
+    let (other, _) = rows("Other");
+    store.put(&scope(), &call("c2"), text("1")).await.unwrap();
+    assert!(part(&reader, "c1", &path).await.is_none(), "it was evicted");
+    store
+        .put(&scope(), &call("c1"), json(&other))
+        .await
+        .unwrap();
+    let reader = open(&server, &blobs, MemoryLimits::default()).await;
+    assert_eq!(
+        title(&part(&reader, "c1", &path).await.unwrap()),
+        "Other 7000"
+    );
+
+    let keys = server.ask(&["KEYS", "*b:c1"]).await.unwrap().texts();
+    let [contents] = &keys[..] else {
+        panic!("the contents of one blob: {keys:?}");
+    };
+    let length = server.ask(&["STRLEN", contents]).await.unwrap();
+    assert!(length.text().parse::<usize>().unwrap() < 10 << 10);
+    // Contents of another version, of another record, or that are gone: all is read.
+    let changes: [&[&str]; 3] = [
+        &["SETRANGE", contents, "16", "\u{2}"],
+        &["SETRANGE", contents, "0", "0000000000000000"],
+        &["DEL", contents],
+    ];
+    for change in changes {
+        store.remove_session(&scope()).await.unwrap();
+        store
+            .put(&scope(), &call("c1"), json(&other))
+            .await
+            .unwrap();
+        server.ask(change).await.unwrap();
+        let reader = open(&server, &blobs, MemoryLimits::default()).await;
+        let whole = part(&reader, "c1", &path).await.unwrap();
+        assert_eq!(
+            (whole.excerpt_of(), title(&whole).as_str()),
+            (None, "Other 7000")
+        );
+    }
+    store.remove_session(&scope()).await.unwrap();
+    store
+        .put(&scope(), &call("c1"), json(&other))
+        .await
+        .unwrap();
+    // Other bytes are damage where they are read.
+    let damage = |at: usize| {
+        for data in blobs.0.lock().values_mut() {
+            let mut changed = data.to_vec();
+            changed[at] ^= 1;
+            *data = changed.into();
+        }
+    };
+    let reader = open(&server, &blobs, MemoryLimits::default()).await;
+    let place = other.find("Other 7000").unwrap();
+    damage(place);
+    let paths = || vec![path.clone()];
+    let got = reader.get_part(&scope(), &call("c1"), &paths).await;
+    assert!(got.is_err(), "{got:?}");
+    store.remove_session(&scope()).await.unwrap();
+    let left = server.ask(&["KEYS", "*b:c*"]).await.unwrap().texts();
+    assert!(left.is_empty(), "{left:?}");
 }

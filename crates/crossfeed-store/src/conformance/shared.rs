@@ -6,9 +6,11 @@ use super::{
 };
 use crate::{
     Acquired, CallLeases, CallWait, Expected, Flights, LeaseOwner, Leased, Lookup, MemoryLimits,
-    Missing, Recorded, ResultStore, StateStore, StoreError, Tombstone,
+    Missing, PathStep, Recorded, ResultKind, ResultStore, StateStore, StoreError, StoredResult,
+    Tombstone,
 };
 use bytes::Bytes;
+use crossfeed_json::Document;
 use crossfeed_wire::CallId;
 use futures_util::future::{join, join_all};
 use std::{sync::Arc, time::Duration};
@@ -119,6 +121,7 @@ fn wait(of: &str, on: &str) -> CallWait {
 /// When the store breaks its contract; the message says how.
 pub async fn run_shared(harness: &dyn SharedHarness) {
     what_one_records_all_find(harness).await;
+    a_part_is_as_in_the_whole(harness).await;
     of_puts_of_several_processes_one_is_new(harness).await;
     nothing_comes_back_from_a_cache(harness).await;
     limits_hold_among_processes(harness).await;
@@ -132,6 +135,79 @@ pub async fn run_shared(harness: &dyn SharedHarness) {
     waits_are_seen_by_all_for_a_while(harness).await;
     state_is_kept_for_its_time(harness).await;
     of_several_writes_of_a_version_one_wins(harness).await;
+}
+
+/// A part of a result leads to what the whole leads to, and says the same of the call; and what has gone has no part.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+#[expect(clippy::panic, reason = "conformance functions panic on violation")]
+pub async fn a_part_is_as_in_the_whole(harness: &dyn SharedHarness) {
+    let [one, two] = fresh(harness).await;
+    let (a, b) = (session(&*one, "a"), session(&*two, "a"));
+    let rows: Vec<String> = (0..20_000)
+        .map(|id| format!("{{\"id\": {id}, \"text\": \"é{id}\\n\"}}"))
+        .collect();
+    let data = format!("{{\"rows\": [{}], \"total\": 20000}}", rows.join(", "));
+    let result = || StoredResult::new(Document::new(data.clone()), ResultKind::Json);
+    let key = |key: &str| PathStep::Key(key.into());
+    let paths = || {
+        vec![
+            vec![key("rows"), PathStep::Index(7000)],
+            vec![key("rows"), PathStep::Index(-1), key("id")],
+            vec![key("total")],
+        ]
+    };
+    let part = async |id: &str| {
+        let found = b.store.get_part(&b.scope, &call(id), &paths).await;
+        sure(found, "reading a part")
+    };
+    a.put("c1", result().with_tool("search").with_repeatable(true))
+        .await;
+    // Also after many parts were read, and when the whole is at hand.
+    for turn in 0..20 {
+        let Lookup::Found(found) = part("c1").await else {
+            panic!("a part of what was recorded must be found");
+        };
+        let length = found.document().raw().len();
+        assert_eq!(found.excerpt_of().unwrap_or(length), data.len());
+        assert!(found.tool() == Some("search") && found.repeatable() && !found.failed());
+        let root = sure(found.document().root(), "reading the JSON of a part");
+        let raw = |path: &[&str], index: Option<usize>| {
+            let value = path.iter().try_fold(root, |value, key| value.get(key))?;
+            let value = index.map_or(Some(value), |index| value.at(index))?;
+            Some(value.raw())
+        };
+        let length = root.get("rows").and_then(|rows| rows.len());
+        assert_eq!(
+            length,
+            Some(rows.len()),
+            "turn {turn}: all items are counted"
+        );
+        for index in [7000, 19_999] {
+            let row = raw(&["rows"], Some(index));
+            assert!(
+                row == Some(rows[index].as_bytes()),
+                "turn {turn}: row {index}"
+            );
+        }
+        assert_eq!(raw(&["total"], None), Some(&b"20000"[..]));
+        if turn == 10 {
+            b.found("c1", "recorded by another process").await;
+        }
+    }
+    let unknown = part("c2").await;
+    assert!(
+        matches!(unknown, Lookup::Missing(Missing::Unknown)),
+        "{unknown:?}"
+    );
+    sure(a.store.remove_session(&a.scope).await, "removing a session");
+    let gone = part("c1").await;
+    assert!(
+        matches!(gone, Lookup::Missing(Missing::Unknown)),
+        "{gone:?}"
+    );
 }
 
 /// What one process has recorded, every other finds as it was, in that scope only.
@@ -155,7 +231,7 @@ pub async fn what_one_records_all_find(harness: &dyn SharedHarness) {
         let found = b.found(id, "recorded by another process").await;
         let expected = result();
         assert!(found.is_same_record(&expected), "{id}: the same record");
-        let facts = |result: &crate::StoredResult| {
+        let facts = |result: &StoredResult| {
             (
                 result.tool().map(str::to_owned),
                 result.server().cloned(),

@@ -5,7 +5,7 @@ use crate::Digest;
 use crossfeed_json::{Cursor, Document, Kind, Origins};
 
 /// No block, and no part that can be left out, is smaller.
-const MIN_BLOCK: usize = 64 << 10;
+const MIN_BLOCK: usize = 32 << 10;
 /// The most blocks of a document.
 const MAX_BLOCKS: usize = 128;
 /// The most large values and runs of a document.
@@ -22,7 +22,8 @@ impl Contents {
         Self::in_blocks(document, MIN_BLOCK)
     }
 
-    pub(super) fn in_blocks(document: &Document, smallest: usize) -> Option<Self> {
+    /// The same in blocks of at least so many bytes, instead of 32 KiB.
+    pub fn in_blocks(document: &Document, smallest: usize) -> Option<Self> {
         let raw = document.raw();
         if raw.len() < 4 * smallest {
             return None;

@@ -3,7 +3,8 @@
 use super::{Memory, run};
 use crate::{
     ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, MemoryLimits,
-    Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    Missing, PathsOf, Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult,
+    Usage,
     conformance::{self, Harness},
 };
 use async_trait::async_trait;
@@ -132,6 +133,15 @@ impl ResultStore for WrongStore {
             }
             lookup => lookup,
         })
+    }
+
+    async fn get_part(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        _paths: &PathsOf<'_>,
+    ) -> Result<Lookup, StoreError> {
+        self.get(scope, call).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
