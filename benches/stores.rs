@@ -313,7 +313,7 @@ fn from_blobs(run: &Run, runtime: &Runtime, server: &Server, folder: &Path) {
         };
         let rows = vec![
             selecting("items[1000].title"),
-            selecting("items[1000].title | @"),
+            selecting("items[1000].[title]"),
         ];
         table.line(size, Work::Once, rows);
     }

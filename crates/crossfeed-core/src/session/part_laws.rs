@@ -365,7 +365,13 @@ async fn what_a_path_leads_to_needs_no_more_than_an_excerpt() {
         vec![r#"{"id": 1, "none": null}"#; 100].join(", ")
     );
     let json = || ToolResult::json(rows.clone());
-    for select in ["items[70].id", "items[70].none", "items[-1]", "total", "result.items[3].id"] {
+    for select in [
+        "items[70].id",
+        "items[70].none",
+        "items[-1]",
+        "total",
+        "result.items[3].id",
+    ] {
         check(json(), select, [1, 0]).await;
     }
     let part = json!({"type": "text", "text": rows}).to_string();
