@@ -18,7 +18,7 @@ pub use crossfeed_store::{
     Clock, Contents, Damage, Digest, DigestError, Excerpt, Expected, Flights, LeaseOwner, Leased,
     Listed, Lookup, ManualClock, MemoryLimits, MemoryStore, Missing, PartsRead, PathStep, PathsOf,
     Recorded, ResultKind, ResultStore, ScopeTag, StateRecord, StateStore, StoreError, StoredResult,
-    SystemClock, Tombstone, Usage, ranges_of,
+    SystemClock, Tombstone, Usage,
 };
 #[cfg(feature = "object")]
 #[cfg_attr(docsrs, doc(cfg(feature = "object")))]

@@ -22,6 +22,9 @@ use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 use tracing::Span;
 
+/// The most paths into one result with which an excerpt may be enough.
+const MAX_PATHS: usize = 256;
+
 /// A call in flight, which references to it wait for.
 ///
 /// It is in flight until its result is recorded, by [`complete`](Self::complete), [`fail`](Self::fail) or
@@ -198,6 +201,9 @@ impl Session {
                 .as_deref()
                 .filter(|_| reference.repair.is_none())?;
             paths.extend(paths_of(&self.inner().selectors, select)?);
+            if paths.len() > MAX_PATHS {
+                return None;
+            }
         }
         Some(paths)
     }

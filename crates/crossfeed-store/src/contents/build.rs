@@ -117,7 +117,8 @@ impl Builder {
     fn text(&mut self, text: Cursor<'_>, levels: usize) -> Option<Inside> {
         let inside = text.raw().get(1..text.raw().len() - 1)?;
         let inside = std::str::from_utf8(inside).ok()?;
-        if self.is_text {
+        let may_open = inside.trim_start().starts_with(['{', '[', '\\']);
+        if self.is_text || !may_open {
             return None;
         }
         let document = Document::new(text.as_str()?.into_owned());
