@@ -16,6 +16,33 @@ local function refuse(why, token, place)
   return { why, departed, token, place }
 end
 
+-- Whether the record that has the id is the same: `U`, a duplicate `D`, or one to be compared in the other place, `M`. Data
+-- that lies here is compared with what was sent, in pieces: what a script reads is copied, and stays until it is collected.
+local function compare(head, r)
+  local length = string.match(head, '^%d+ %x+ %d+ %d+ %S+ %S+ %a (%d+)')
+  if length ~= ARGV[12] or string.sub(r.identity, 1, 2) ~= string.sub(ARGV[10], 1, 2) then
+    return 'D'
+  end
+  if r.place ~= place then
+    return 'M'
+  end
+  if place ~= 'k' then
+    return r.identity == ARGV[10] and 'U' or 'D'
+  end
+  if not staged then
+    return call('GETRANGE', body, 16, -1) == string.sub(ARGV[17], 17) and 'U' or 'D'
+  end
+  if call('EXISTS', stage) == 0 then
+    return 'A'
+  end
+  for from = 16, length + 15, 65536 do
+    if call('GETRANGE', body, from, from + 65535) ~= call('GETRANGE', stage, from, from + 65535) then
+      return 'D'
+    end
+  end
+  return 'U'
+end
+
 local count = mend()
 tidy()
 local head = call('HGET', H, id)
@@ -28,8 +55,9 @@ if head then
     return refuse('N')
   end
   if is_whole(id, r.token, r.place) then
-    if r.identity ~= ARGV[10] then
-      return refuse('D')
+    local found = compare(head, r)
+    if found ~= 'U' then
+      return refuse(found)
     end
     touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
     return refuse('U', r.token, r.place)
