@@ -162,7 +162,9 @@ impl RedisStore {
             (first, second)
         };
         let answer = Answer::read(answer.ok_or_else(|| bad_answer("there is none"))?)?;
-        self.see_off(ScopeTag::of_tenant(scope), session, &answer);
+        if !answer.departed.is_empty() {
+            self.see_off(ScopeTag::of_tenant(scope), session, &answer);
+        }
         Ok((answer, beside))
     }
 

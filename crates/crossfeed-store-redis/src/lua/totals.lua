@@ -12,10 +12,10 @@ local function nothing(left)
 end
 
 local function parse_totals(text)
-  if text then
-    local bytes, results, since, ends, left = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+)')
-    return { bytes = tonumber(bytes), results = tonumber(results), since = since, ends = ends, left = left }
-  end
+  local bytes, results, since, ends, left = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)')
+  return left and {
+    bytes = tonumber(bytes), results = tonumber(results), since = since, ends = ends, left = left,
+  }
 end
 
 local function write_totals(t)
