@@ -4,13 +4,13 @@ use crate::{
     answer::Answer,
     connection::Kind,
     fault::bad_answer,
-    header::{Place, ResultHeader, parse_token},
+    header::{Place, parse_token},
     script::Operation,
-    store::RedisStore,
+    store::{RedisStore, digest},
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    BlobName, BlobStore, Contents, Digest, PathStep, ResultKind, ScopeTag, StoreError, StoredResult,
+    BlobName, BlobStore, Contents, PathStep, ResultKind, ScopeTag, StoreError, StoredResult,
 };
 use crossfeed_wire::Scope;
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -40,19 +40,17 @@ impl RedisStore {
     pub(crate) async fn part(
         &self,
         scope: &Scope,
-        header: &ResultHeader,
+        name: &BlobName,
         contents: &Contents,
         paths: &[Vec<PathStep>],
     ) -> Result<Option<Bytes>, StoreError> {
         let excerpt = contents.excerpt(paths);
-        let Some(excerpt) = excerpt.filter(|excerpt| self.parts.admits(header.token, excerpt))
+        let Some(excerpt) = excerpt.filter(|excerpt| self.parts.admits(name.token(), excerpt))
         else {
             return Ok(None);
         };
-        let (name, ranges) = (header.blob_name(scope), excerpt.ranges());
-        let read = self
-            .blobs()?
-            .get_ranges(scope, &name, header.length, ranges);
+        let (length, ranges) = (contents.document_length(), excerpt.ranges());
+        let read = self.blobs()?.get_ranges(scope, name, length, ranges);
         let read = match read.await {
             Ok(Some(read)) => excerpt.assemble(&read),
             Ok(None) => return Ok(None),
@@ -66,17 +64,7 @@ impl RedisStore {
         }
     }
 
-    /// The contents of a result that goes to a blob, computed where they keep no other task waiting.
-    pub(crate) async fn contents(&self, result: &Arc<StoredResult>) -> Option<Vec<u8>> {
-        self.blobs_for(result.document().raw())?;
-        let is_json = !matches!(result.kind(), ResultKind::Bytes);
-        let result = is_json.then(|| Arc::clone(result))?;
-        let contents = move || Some(Contents::of(result.document())?.encode());
-        // Without them it is read as a whole.
-        tokio::task::spawn_blocking(contents).await.ok()?
-    }
-
-    fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {
+    pub(crate) fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {
         let blobs = self.options.blobs.as_ref();
         blobs.ok_or_else(|| StoreError::Unavailable {
             source: Box::new(NoBlobs),
@@ -89,7 +77,6 @@ impl RedisStore {
         &self,
         scope: &Scope,
         mut answer: Answer,
-        digest: Digest,
         data: Bytes,
     ) -> Result<(), StoreError> {
         let token = str::from_utf8(&answer.bytes()?).ok().and_then(parse_token);
@@ -97,7 +84,7 @@ impl RedisStore {
         if answer.bytes()? != Place::Blob.letter().as_bytes() {
             return Ok(());
         }
-        let name = BlobName::new(scope, digest, token);
+        let name = BlobName::new(scope, digest(&data).await, token);
         self.blobs()?.put(scope, &name, data).await
     }
 
@@ -162,4 +149,15 @@ impl RedisStore {
             .collect::<Option<_>>()
             .ok_or_else(|| bad_answer("a record has a token"))
     }
+}
+
+/// The contents of a result that goes to a blob, computed where they keep no other task waiting.
+pub(crate) async fn contents_of(result: &Arc<StoredResult>) -> Option<Vec<u8>> {
+    if result.kind() == ResultKind::Bytes {
+        return None;
+    }
+    let result = Arc::clone(result);
+    let contents = move || Some(Contents::of(result.document())?.encode());
+    // Without them it is read as a whole.
+    tokio::task::spawn_blocking(contents).await.ok()?
 }
