@@ -388,7 +388,7 @@ async fn what_a_path_leads_to_needs_no_more_than_an_excerpt() {
     }
     // More than a path, or more than half.
     for select in [
-        "items[70].id | @",
+        "items[70].[id]",
         "length(items)",
         "items",
         "@",
