@@ -9,6 +9,7 @@ fn terms() -> Terms {
         evicts: false,
         tombstones: 100,
         session_results: 10,
+        tenant: None,
         lease: 100,
         slack: 10,
         longest: 50,
