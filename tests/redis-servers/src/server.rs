@@ -254,9 +254,20 @@ impl Server {
         fill_disk(pid, is_full)
     }
 
-    /// Whether the process has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.process.has_ended()
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// When that takes too long.
+    pub async fn is_ended(&mut self) -> Result<(), Problem> {
+        let end = Instant::now() + START;
+        while !self.process.has_ended() {
+            if Instant::now() > end {
+                return Err("the server does not end".to_owned());
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
     }
 
     /// Kills it, as `kill -9` does.
