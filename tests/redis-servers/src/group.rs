@@ -110,6 +110,7 @@ impl<'a> Group<'a> {
             sentinel,
         };
         replicated.is_whole().await?;
+        replicated.passes_writes_on().await?;
         Ok(replicated)
     }
 }
@@ -190,6 +191,24 @@ impl Replicated {
             Ok(follow == Some(replicas) && known.contains(&format!("slaves={replicas},")))
         })
         .await
+    }
+}
+
+impl Replicated {
+    /// Waits until what is written to the first server reaches the others: a replica that follows may not do so yet.
+    async fn passes_writes_on(&self) -> Result<(), Problem> {
+        let (primary, key) = (&self.servers[0], "crossfeed-redis-servers");
+        primary.ask(&["SET", key, "1"]).await?;
+        eventually("replicas have what is written", || async {
+            for server in &self.servers {
+                if server.ask(&["GET", key]).await?.text() != "1" {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+        .await?;
+        primary.ask(&["DEL", key]).await.map(drop)
     }
 }
 

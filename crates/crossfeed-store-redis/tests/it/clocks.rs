@@ -22,8 +22,10 @@ async fn fail_over(group: &mut Replicated, store: &RedisStore) {
     group.is_promoted(before).await.unwrap();
     group.servers[before].restart().await.unwrap();
     group.is_whole().await.unwrap();
-    eventually("the store finds the new primary", || async {
-        Ok(store.list(&scope()).await.is_ok())
+    let state = store.state().unwrap();
+    eventually("the new primary's writes are confirmed", || async {
+        let written = state.write("probe", Bytes::new(), Expected::Any, MINUTE);
+        Ok(written.await.is_ok())
     })
     .await
     .unwrap();
