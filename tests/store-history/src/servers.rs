@@ -152,6 +152,8 @@ impl Servers {
                     2 => {
                         replicated.servers[primary].pause();
                         replicated.is_promoted(primary).await?;
+                        // What is asked meanwhile is answered when it goes on.
+                        sleep(away).await;
                         replicated.servers[primary].resume();
                         replicated.is_whole().await?;
                         "primary paused, replica promoted"
@@ -195,6 +197,7 @@ impl Servers {
                     1 if has_replicas => {
                         cluster.nodes[node].pause();
                         cluster.is_replaced(node).await?;
+                        sleep(away).await;
                         cluster.nodes[node].resume();
                         "primary paused, replica promoted"
                     }
