@@ -5,10 +5,14 @@
 //! together.
 
 mod changes;
+mod gone;
+mod layout;
 mod leases;
+mod record;
 mod room;
 mod rows;
 mod state;
+mod sums;
 
 use crate::{
     artifacts::LOOKS,
@@ -22,8 +26,9 @@ use crossfeed_store::{
     Clock, Damage, Digest, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
+use record::Header;
 use room::{Gone, Visit};
-use rows::Header;
+
 use rusqlite::{Connection, Transaction};
 use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
 
@@ -70,7 +75,13 @@ impl Results {
         // The directory is a store already, for its artifacts were opened.
         let options = options.with_must_exist(false);
         Ok(Self {
-            database: Database::open(directory, &rows::LAYOUT, &options, options.durability, true)?,
+            database: Database::open(
+                directory,
+                &layout::LAYOUT,
+                &options,
+                options.durability,
+                true,
+            )?,
             loaded: ReadCache::new(options.loaded_bytes),
             changes: Arc::default(),
             options,
@@ -152,7 +163,7 @@ impl Results {
             return Ok(Recorded::Unchanged);
         }
         let limits = &self.options.limits;
-        let bytes = rows::kept_bytes(&result);
+        let bytes = record::kept_bytes(&result);
         let limit = limits.session_bytes.min(limits.total_bytes);
         if bytes > limit {
             return Err(StoreError::TooLarge { bytes, limit });
@@ -282,7 +293,7 @@ impl Results {
             self.database.files.put(&header.data_digest, data)?;
         }
         let number = self.sql(rows::insert(&transaction, scope, header, &result))?;
-        self.sql(rows::end_lease(&transaction, scope, call))?;
+        self.sql(gone::end_lease(&transaction, scope, call))?;
         let files = self.commit(transaction, gone)?;
         // Before this process can take the row away: whoever gets it from here on holds this one.
         self.loaded.put(scope, call, number.unsigned_abs(), result);
@@ -318,7 +329,7 @@ impl Results {
                         return self.expired(&transaction, scope, &header, now);
                     }
                     Found::None => {
-                        let missing = rows::missing(&transaction, scope, call, now);
+                        let missing = gone::missing(&transaction, scope, call, now);
                         return Ok(Lookup::Missing(self.sql(missing)?));
                     }
                 };
@@ -368,7 +379,7 @@ impl Results {
         header: &Header,
         now: i64,
     ) -> Result<Lookup, StoreError> {
-        let about = self.sql(rows::leased(connection, scope, &header.call_id, now))?;
+        let about = self.sql(gone::leased(connection, scope, &header.call_id, now))?;
         Ok(Lookup::Missing(match about {
             Some(about) => Missing::InFlight(about),
             None => {
@@ -454,14 +465,14 @@ impl Results {
         }
         let now = self.now();
         let limits = &self.options.limits;
-        let is_right = self.sql(rows::sums_are_right(&self.database.reader()))?;
+        let is_right = self.sql(sums::sums_are_right(&self.database.reader()))?;
         if !is_right {
             self.write(now, |visit| visit.sum_up())?;
         }
         while self.write(now, |visit| visit.retire(SWEPT_AT_ONCE, usize::MAX))? > 0 {}
         while self.write(now, |visit| visit.forget(SWEPT_AT_ONCE))? {}
         self.write(now, |visit| visit.end_overdue())?;
-        let beyond = rows::sessions_beyond(
+        let beyond = sums::sessions_beyond(
             &self.database.reader(),
             limits.session_bytes,
             limits.session_results,
@@ -521,7 +532,7 @@ impl Results {
 
     /// How many results there are, and their bytes, those included that have expired unseen.
     pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
-        self.sql(rows::total(&self.database.reader()))
+        self.sql(sums::total(&self.database.reader()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Calls in flight: a row for each lease, and one for each call that waits for another.
 
 use super::{
-    Found, Results, SharedResults,
-    rows::{self, OF_CALL, OF_SCOPE, call_values, scope_values},
+    Found, Results, SharedResults, gone,
+    rows::{OF_CALL, OF_SCOPE, call_values, scope_values},
 };
 use crate::{
     blocking::run,
@@ -36,7 +36,7 @@ impl Results {
             return Ok(Acquired::Recorded);
         }
         if self
-            .sql(rows::leased(&transaction, scope, call, now))?
+            .sql(gone::leased(&transaction, scope, call, now))?
             .is_some()
         {
             return Ok(Acquired::InFlight);
@@ -93,7 +93,7 @@ impl Results {
         let mut running = Vec::new();
         for call in on {
             if self
-                .sql(rows::leased(&transaction, scope, call, now))?
+                .sql(gone::leased(&transaction, scope, call, now))?
                 .is_some()
             {
                 running.push(call.clone());

@@ -2,7 +2,9 @@
 
 use super::{
     Results,
-    rows::{self, Candidate, CandidateRow, TombstoneLimits, Whose},
+    gone::{self, TombstoneLimits},
+    rows::{self, Candidate, CandidateRow, Whose},
+    sums,
 };
 use crate::{database::execute, header::milliseconds};
 use crossfeed_store::{Budget, Digest, Missing, StoreError, Tombstone};
@@ -88,7 +90,7 @@ impl<'v> Visit<'v> {
             bytes: limits.tombstone_bytes,
         };
         let name = (&row.scope, &row.call_id);
-        results.sql(rows::bury(connection, name, &missing, self.now, limits))?;
+        results.sql(gone::bury(connection, name, &missing, self.now, limits))?;
         self.gone.files.extend(row.file);
         self.gone.calls.push((row.scope, row.call_id));
         Ok(())
@@ -140,7 +142,7 @@ impl<'v> Visit<'v> {
         let max_age = milliseconds(self.results.options.limits.max_age);
         let until = self.now.saturating_sub(max_age);
         self.results
-            .sql(rows::forget(self.transaction, until, most))
+            .sql(gone::forget(self.transaction, until, most))
     }
 
     /// Takes the result of a call away whose time is over.
@@ -154,7 +156,7 @@ impl<'v> Visit<'v> {
 
     /// Makes the sums anew.
     pub(super) fn sum_up(&self) -> Result<(), StoreError> {
-        self.results.sql(rows::sum_up(self.transaction))
+        self.results.sql(sums::sum_up(self.transaction))
     }
 
     /// Forgets leases, waits and state records whose time is over.
@@ -194,7 +196,7 @@ impl<'v> Visit<'v> {
         let mut is_tidy = self.is_tidy;
         loop {
             let whose = Whose::Session(scope);
-            let held = self.results.sql(rows::held(self.transaction, whose))?;
+            let held = self.results.sql(sums::held(self.transaction, whose))?;
             let fits_bytes = held.bytes.saturating_add(incoming) <= limits.session_bytes;
             if fits_bytes && held.results + more <= limits.session_results {
                 return Ok(());
@@ -218,7 +220,7 @@ impl<'v> Visit<'v> {
         let bytes = incoming.map_or(0, |(_, bytes)| bytes);
         let mut spent = HashSet::new();
         loop {
-            let (_, total) = self.results.sql(rows::total(self.transaction))?;
+            let (_, total) = self.results.sql(sums::total(self.transaction))?;
             if total.saturating_add(bytes) <= limit {
                 return Ok(());
             }
@@ -226,7 +228,7 @@ impl<'v> Visit<'v> {
                 self.retire(RETIRED_AT_ONCE, usize::MAX)?;
                 continue;
             }
-            let owners = self.results.sql(rows::owners(self.transaction))?;
+            let owners = self.results.sql(sums::owners(self.transaction))?;
             let heaviest = owners.into_iter().filter(|(name, _)| !spent.contains(name));
             let heaviest = heaviest.max_by_key(|((tenant, project), held)| {
                 let own = incoming.filter(|(scope, _)| {
@@ -243,7 +245,7 @@ impl<'v> Visit<'v> {
                 });
             };
             let whose = Whose::Owner(&owner.0, &owner.1);
-            let held = self.results.sql(rows::held(self.transaction, whose))?;
+            let held = self.results.sql(sums::held(self.transaction, whose))?;
             if !self.evict(whose, &held.order)? {
                 spent.insert(owner);
             }
@@ -251,7 +253,7 @@ impl<'v> Visit<'v> {
     }
 
     /// Evicts the result that goes next; whether there was one that is not in use.
-    fn evict(&mut self, whose: Whose<'_>, order: &rows::Order) -> Result<bool, StoreError> {
+    fn evict(&mut self, whose: Whose<'_>, order: &sums::Order) -> Result<bool, StoreError> {
         let transaction = self.transaction;
         let first = if order.is_plain() {
             None
