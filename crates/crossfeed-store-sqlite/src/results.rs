@@ -358,13 +358,9 @@ impl Results {
             match self.touch(number, now, TOUCH_TIMEOUT, keep) {
                 Ok(Some(result)) => return Ok(Lookup::Found(result)),
                 Ok(None) => found = Some(result),
-                // It can be read all the same.
-                Err(
-                    StoreError::Locked { .. }
-                    | StoreError::NoSpace { .. }
-                    | StoreError::ReadOnly { .. },
-                ) => return Ok(Lookup::Found(keep())),
-                Err(error) => return Err(error),
+                Err(error @ StoreError::Damaged { .. }) => return Err(error),
+                // It can be read all the same: a use is no record.
+                Err(_) => return Ok(Lookup::Found(keep())),
             }
         }
         // It was there each time, and went each time before its use was noted.
