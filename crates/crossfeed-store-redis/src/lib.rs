@@ -75,7 +75,7 @@ mod tenant;
 mod url;
 mod watch;
 
-pub use options::{Password, RedisDurability, RedisOptions};
+pub use options::{Password, RedisDurability, RedisOptions, TlsIdentity};
 pub use probe::{RedisMode, RedisPersistence, RedisReport};
 pub use store::RedisStore;
 pub use url::RedisUrlError;

@@ -30,7 +30,7 @@ pub use crossfeed_store_object::{
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use crossfeed_store_redis::{
     Password, RedisDurability, RedisMode, RedisOptions, RedisPersistence, RedisReport, RedisStore,
-    RedisUrlError,
+    RedisUrlError, TlsIdentity,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
