@@ -188,7 +188,7 @@ async fn large_results_are_encrypted_with_keys_that_rotate() {
         let by = |id| there.iter().filter(|object| holds(object, id)).count();
         assert_eq!((by("key-one"), by("key-two")), (1, 1));
 
-        // One that is lost too early.
+        // An earlier one that is taken away too early.
         write(KEYS[1]);
         let third = start();
         let answer = end(&third, &session, "call_1");
@@ -198,21 +198,26 @@ async fn large_results_are_encrypted_with_keys_that_rotate() {
         drop(third);
 
         let refused = |says: &str| {
-            let says = format!("`store.blobKeysFile`: {says}");
+            let says = format!("`store.blobKeys{says}");
             check_usage(&["gateway", "--config", &config], "", &says);
             let Run { status, out, .. } = check();
             assert_eq!(status, 1, "{out}");
             assert!(out.contains(&format!("error: store: {says}")), "{out}");
             assert!(!out.contains("s3cret"), "{out}");
         };
+        write(KEYS[0]);
+        refused("`: the key `key-two`, which encrypted large data last, is missing: add it");
         write("key-one s3cret\n");
         refused(&format!(
-            "`{keys}`: line 1 is not a key: write an id and a key"
+            "File`: `{keys}`: line 1 is not a key: write an id and a key"
         ));
         write("");
-        refused("it is empty: leave the key out for none");
+        refused("File`: it is empty: leave the key out for none");
         fs::remove_file(&keys).unwrap();
-        refused(&format!("cannot read `{keys}`: "));
+        refused(&format!("File`: cannot read `{keys}`: "));
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, text.replace("blob_keys_file", "# ")).unwrap();
+        refused("`: the key `key-two`, which encrypted large data last, is missing: add it");
     })
     .await
     .unwrap();

@@ -1,8 +1,8 @@
 //! The place of large results and artifacts.
 
-use super::{UnusableStore, keys::Keys, reasons, secret};
-use crossfeed::store::{BlobStore, ObjectBlobs, ObjectOptions};
-use crossfeed_gateway::config::{Secret, StoreConfig};
+use super::{UnusableStore, keys::Keys, noted_key, reasons, secret};
+use crossfeed::store::{BlobStore, ObjectBlobs, ObjectOptions, StateStore};
+use crossfeed_gateway::config::{GatewayConfig, Secret, StoreConfig};
 use std::sync::Arc;
 
 fn blobs(
@@ -40,6 +40,19 @@ fn keys(config: &StoreConfig) -> Result<Option<Arc<Keys>>, UnusableStore> {
 pub(super) fn open(config: &StoreConfig) -> Result<Option<Arc<dyn BlobStore>>, UnusableStore> {
     let blobs = blobs(config, keys(config)?)?;
     Ok(blobs.map(|blobs| Arc::new(blobs) as Arc<dyn BlobStore>))
+}
+
+/// That the keys are those with which earlier gateways wrote; `notes` whether they are to be so from now on.
+pub(super) async fn check_keys(
+    config: &GatewayConfig,
+    state: &dyn StateStore,
+    notes: bool,
+) -> Result<(), UnusableStore> {
+    let Some(place) = &config.store.blobs else {
+        return Ok(());
+    };
+    let keys = keys(&config.store)?;
+    noted_key::check(config, place, keys.as_deref(), state, notes).await
 }
 
 /// Reaches it, and says how it does.

@@ -22,6 +22,7 @@ pub(super) async fn open(
     url: &str,
 ) -> Result<Arc<dyn ResultStore>, UnusableStore> {
     let store = connect(config, url, START_TIMEOUT).await?;
+    blobs::check_keys(config, &store, true).await?;
     Ok(Arc::new(store))
 }
 
@@ -30,6 +31,7 @@ pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<Strin
     let store = connect(config, url, Duration::ZERO).await?;
     let found = try_out(&store).await;
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
+    blobs::check_keys(config, &store, false).await?;
     lines.extend(blobs::probe(&config.store).await?);
     Ok(lines)
 }
