@@ -31,7 +31,7 @@ struct Arguments {
 fn arguments() -> Outcome<Arguments> {
     let mut given = std::env::args().skip(1);
     let (mut fixture, mut gateway, mut peers) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
-    let (mut pace, mut only) = (Pace::FULL, None);
+    let (mut pace, mut only, mut redis) = (Pace::FULL, None, None);
     while let Some(flag) = given.next() {
         let mut value = || {
             given
@@ -42,6 +42,7 @@ fn arguments() -> Outcome<Arguments> {
             "--fixture" => fixture = value()?.into(),
             "--gateway" => gateway = value()?.into(),
             "--peers" => peers = value()?.into(),
+            "--redis" => redis = Some(value()?),
             "--only" => only = Some(value()?),
             "--quick" => pace = Pace::QUICK,
             "--check" => pace = Pace::CHECK,
@@ -53,6 +54,7 @@ fn arguments() -> Outcome<Arguments> {
             fixture,
             gateway,
             peers,
+            redis,
         },
         pace,
         only,

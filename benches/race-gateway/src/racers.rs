@@ -24,6 +24,8 @@ pub(crate) struct Programs {
     pub(crate) gateway: PathBuf,
     /// Where `run` installed the others.
     pub(crate) peers: PathBuf,
+    /// The address of a Redis server, if there is one.
+    pub(crate) redis: Option<String>,
 }
 
 pub(crate) struct Racer {
@@ -85,12 +87,14 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     let bin = |path: &str| text(&programs.peers.join(path));
     let node = text(&programs.peers.join("node"));
     let python = bin("python/bin/python");
-    let plain = programs.peers.join("programs.json");
     fs::create_dir_all(&programs.peers)?;
-    let server = serde_json::json!({ "command": fixture, "args": ["--stdio"], "view": "program" });
-    fs::write(
-        &plain,
-        serde_json::json!({ "mcpServers": { "fixture": server } }).to_string(),
+    let server = serde_json::json!({ "command": fixture, "args": ["--stdio"] });
+    let mut for_programs = server.clone();
+    for_programs["view"] = "program".into();
+    let plain = config(
+        programs,
+        "programs.json",
+        &serde_json::json!({ "mcpServers": { "fixture": for_programs } }),
     )?;
     let script = programs.peers.join("fastmcp_proxy.py");
     fs::write(&script, FASTMCP)?;
@@ -116,16 +120,7 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     racers.push(racer(
         "crossfeed for programs, stdio to stdio",
         false,
-        &|_| {
-            words(&[
-                &gateway,
-                "gateway",
-                "--log",
-                "warn",
-                "--config",
-                &text(&plain),
-            ])
-        },
+        &|_| words(&[&gateway, "gateway", "--log", "warn", "--config", &plain]),
     )?);
     racers.push(racer("fastmcp, stdio to stdio", false, &|_| {
         words(&[&python, &text(&script), "stdio", &fixture])
@@ -162,10 +157,43 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
                 "--listen",
                 &listen,
                 "--config",
-                &text(&plain),
+                &plain,
             ])
         },
     )?);
+    let mut stored = vec![(
+        "crossfeed, results on disk, HTTP to stdio",
+        format!("sqlite:{}", bin("state")),
+    )];
+    if let Some(redis) = &programs.redis {
+        stored.push((
+            "crossfeed, results in Redis, HTTP to stdio",
+            format!("redis://{redis}"),
+        ));
+    }
+    for (name, url) in stored {
+        let kept =
+            serde_json::json!({ "mcpServers": { "fixture": server }, "store": { "url": url } });
+        let kept = config(
+            programs,
+            &format!("{}.json", name.replace([' ', ','], "-")),
+            &kept,
+        )?;
+        racers.push(racer(name, true, &|port| {
+            let listen = format!("127.0.0.1:{port}");
+            words(&[
+                &gateway,
+                "gateway",
+                "--log",
+                "warn",
+                "--anonymous",
+                "--listen",
+                &listen,
+                "--config",
+                &kept,
+            ])
+        })?);
+    }
     racers.push(mcp_proxy(programs, &fixture)?);
     racers.push(racer("supergateway, HTTP to stdio", true, &|port| {
         let main = bin("npm/node_modules/supergateway/dist/index.js");
@@ -214,6 +242,13 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
         words(&[&python, &text(&script), port, &fixture])
     })?);
     Ok(racers)
+}
+
+/// Writes a configuration of the gateway; returns where.
+fn config(programs: &Programs, name: &str, config: &serde_json::Value) -> Outcome<String> {
+    let path = programs.peers.join(name);
+    fs::write(&path, config.to_string())?;
+    Ok(text(&path))
 }
 
 type Words<'w> = &'w dyn Fn(&str) -> Vec<String>;

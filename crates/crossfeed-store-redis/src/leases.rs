@@ -13,7 +13,7 @@ use crossfeed_store::{
     StoreOperation, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use std::{collections::HashSet, time::Duration};
 
 /// How many sessions are renewed at once.
@@ -87,13 +87,32 @@ impl RedisStore {
         let mut sorted: Vec<&Leased> = calls.iter().collect();
         sorted.sort_by(|a, b| a.scope.cmp(&b.scope));
         let sessions: Vec<&[&Leased]> = sorted.chunk_by(|a, b| a.scope == b.scope).collect();
-        let mut lost = Vec::new();
+        let (mut lost, mut failures) = (Vec::new(), Vec::new());
         for some in sessions.chunks(RENEWED_AT_ONCE) {
             let renewed = some.iter().map(|calls| self.renew_in(owner, calls));
-            lost.extend(try_join_all(renewed).await?.into_iter().flatten());
+            for renewed in join_all(renewed).await {
+                match renewed {
+                    Ok(calls) => lost.extend(calls),
+                    Err(error) => failures.push(error),
+                }
+            }
         }
         self.meter.lost_leases(lost.len());
-        Ok(lost)
+        let failed = failures.len();
+        match failures.into_iter().next() {
+            Some(error) if failed == sessions.len() => Err(error),
+            Some(error) => {
+                // The others have theirs.
+                tracing::warn!(
+                    target: "crossfeed::lease",
+                    %error,
+                    "the leases of {failed} of {} sessions cannot be renewed",
+                    sessions.len()
+                );
+                Ok(lost)
+            }
+            None => Ok(lost),
+        }
     }
 
     async fn give_up(
