@@ -206,7 +206,7 @@ impl RedisStore {
                 let version = parse_token(at_hand).unwrap_or_default();
                 return Ok(match self.results.get(scope, call, version) {
                     Some(found) => {
-                        self.metrics.hit();
+                        self.meter.cached(true);
                         Turn::Done(Lookup::Found(found))
                     }
                     None => Turn::Again { is_without: false },
@@ -232,7 +232,7 @@ impl RedisStore {
                         Err(error) => return Err(error),
                     },
                 };
-                self.metrics.miss();
+                self.meter.cached(false);
                 let result = Arc::new(header.result(data).map_err(unreadable)?);
                 let result = self.results.put(scope, call, token, result);
                 return Ok(Turn::Done(Lookup::Found(result)));

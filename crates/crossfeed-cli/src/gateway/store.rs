@@ -3,8 +3,14 @@
 #[cfg(feature = "redis")]
 #[cfg_attr(not(feature = "object-store"), path = "store/no_blobs.rs")]
 mod blobs;
+#[cfg(all(feature = "redis", feature = "object-store"))]
+mod keys;
+#[cfg(all(feature = "redis", feature = "object-store"))]
+mod noted_key;
 #[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
+#[cfg(feature = "redis")]
+mod secret;
 
 use crate::report::{CommandError, count};
 use crossfeed::store::{

@@ -5,9 +5,13 @@ use super::{
     lasting::{echo, local, number, say},
     run, start,
 };
-use crossfeed_redis_servers::{Server, is_installed};
+use crossfeed_redis_servers::{Replicated, Server, is_installed};
 use serde_json::json;
-use std::{io::Read as _, time::Instant};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::Instant,
+};
 
 /// A configuration with a store at this URL.
 fn configuration(name: &str, store: &str) -> String {
@@ -42,6 +46,38 @@ async fn a_session_goes_on_with_results_on_redis() {
     })
     .await
     .unwrap();
+}
+
+#[tokio::test]
+async fn sentinels_are_asked_with_their_password() {
+    if !is_installed() {
+        return;
+    }
+    let servers = Replicated::start(1, &[]).await.unwrap();
+    let url = servers.url();
+    let (_, sentinel) = url.split_once("://").unwrap();
+    let (sentinel, _) = sentinel.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(sentinel).unwrap();
+    let guard = b"ACL SETUSER default resetpass >s3cret-s3cret\r\n";
+    stream.write_all(guard).unwrap();
+    let mut answer = [0; 3];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"+OK");
+    let check = |name: &str, more: &str| {
+        let config = configuration(name, &format!("url = '{url}'\n{more}"));
+        run(&["gateway", "--check", "--config", &config], "")
+    };
+    let refused = check("lasting-sentinel-none.toml", "");
+    assert_eq!(refused.status, 1, "{refused:?}");
+    let reached = check(
+        "lasting-sentinel.toml",
+        "sentinel_password = 's3cret-s3cret'",
+    );
+    assert_eq!(reached.status, 0, "{reached:?}");
+    assert!(reached.out.contains("\nstore: Redis "), "{reached:?}");
+    for run in [refused, reached] {
+        assert!(!format!("{run:?}").contains("s3cret"), "{run:?}");
+    }
 }
 
 #[test]

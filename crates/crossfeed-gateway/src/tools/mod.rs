@@ -36,7 +36,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
-use crossfeed_store::{ResultStore, StoreError};
+use crossfeed_store::{ResultStore, StoreError, StoreMetrics};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
@@ -162,6 +162,11 @@ impl Tools {
         self.conversations = Arc::new(Conversations::kept(records.clone(), run));
         self.records = Some(records);
         Ok(self)
+    }
+
+    /// What the store has counted.
+    pub(crate) fn store_metrics(&self) -> Option<StoreMetrics> {
+        self.engine.store_metrics()
     }
 
     /// What outlives the process.

@@ -10,7 +10,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{Digest, Expected, StateRecord, StateStore, StoreError};
+use crossfeed_store::{Digest, Expected, StateRecord, StateStore, StoreError, StoreOperation};
 use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
@@ -122,7 +122,8 @@ fn digest_of(key: &str, value: &[u8], expires_at: i64) -> Digest {
 impl StateStore for SharedResults {
     async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.read_state(&key)).await
+        let read = run(move || results.read_state(&key));
+        self.0.meter.time(StoreOperation::State, read).await
     }
 
     async fn write(
@@ -133,11 +134,13 @@ impl StateStore for SharedResults {
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.write_state(&key, &value, expected, time)).await
+        let write = run(move || results.write_state(&key, &value, expected, time));
+        self.0.meter.time(StoreOperation::State, write).await
     }
 
     async fn remove(&self, key: &str) -> Result<(), StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.remove_state(&key)).await
+        let remove = run(move || results.remove_state(&key));
+        self.0.meter.time(StoreOperation::State, remove).await
     }
 }
