@@ -95,7 +95,7 @@ pub trait Hub: Send + Sync {
     ///
     /// # Errors
     ///
-    /// It is unknown whether there is one: the store does not answer.
+    /// It is unknown whether there is one: the store does not answer, or the record is damaged or of a later version.
     async fn recall(
         &self,
         _session: &str,

@@ -75,8 +75,6 @@ impl Results {
         clock: Arc<dyn Clock>,
         meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
-        // The directory is a store already, for its artifacts were opened.
-        let options = options.with_must_exist(false);
         Ok(Self {
             database: Database::open(
                 directory,

@@ -4,6 +4,7 @@ use crate::{
     artifacts::Artifacts,
     blocking::run,
     clock::CalendarClock,
+    open,
     options::SqliteOptions,
     probe::{self, SqliteProbe},
     results::{Results, SharedResults},
@@ -149,6 +150,16 @@ impl SqliteStore {
         })))
     }
 
+    /// Looks whether [`open`](Self::open) could make a store in a directory that is not there: makes a file where the
+    /// first new name would stand, and removes it. Waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::ReadOnly`], [`StoreError::NoSpace`] and [`StoreError::Unavailable`] when it could not.
+    pub fn can_be_made(directory: impl AsRef<Path>) -> Result<(), StoreError> {
+        open::can_be_made(directory.as_ref())
+    }
+
     /// Asks the disk what is there. Waits for it.
     ///
     /// # Errors
@@ -164,7 +175,11 @@ impl SqliteStore {
         let (artifacts_number, artifact_bytes) = artifacts.total()?;
         let [can_write, keeps_results] = match results {
             Kept::InMemory(_) => [true, false],
-            Kept::OnDisk(SharedResults(results)) => [results.database().can_write(), true],
+            // What is not there can be made where artifacts can be written.
+            Kept::OnDisk(SharedResults(results)) => {
+                let database = results.database();
+                [database.can_write() || database.is_absent(), true]
+            }
         };
         let (results, result_bytes) = match results {
             Kept::InMemory(results) => {

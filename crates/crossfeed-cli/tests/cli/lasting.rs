@@ -286,6 +286,9 @@ fn a_state_that_cannot_be_used_is_refused() {
     let file = file("lasting-file", "mine");
     check_refused(&file, "");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    // Nobody can make anything there.
+    #[cfg(target_os = "linux")]
+    check_refused("/proc/crossfeed/state", "");
 }
 
 #[test]
@@ -308,6 +311,16 @@ fn a_check_says_what_is_there_and_makes_nothing() {
     let report: Value = serde_json::from_str(&json).unwrap();
     let line = report["store"][0].as_str().unwrap();
     assert!(line.starts_with(&says["store: ".len()..]), "{line}");
+    // As if only artifacts had been kept there.
+    drop(client);
+    for name in ["results.db", "results.db-wal", "results.db-shm"] {
+        let _ = fs::remove_file(Path::new(state).join(name));
+    }
+    let Run { status, out, .. } = run(&check, "");
+    assert_eq!(status, 0, "{out}");
+    let says = format!("store: {state}: 0 results of 0 bytes");
+    assert!(out.contains(&says), "{out}");
+    assert!(!Path::new(state).join("results.db").exists());
 }
 
 #[cfg(not(feature = "redis"))]

@@ -9,6 +9,8 @@ use std::{collections::BTreeMap, fmt, num::NonZeroUsize, path::PathBuf, time::Du
 pub struct StoreConfig {
     /// Where it is.
     pub location: StoreLocation,
+    /// What the keys of Redis begin with, which tells this store from others on the same servers; `crossfeed` if absent.
+    pub prefix: Option<String>,
     /// The user's name, where the servers want one.
     pub username: Option<String>,
     /// The user's password.

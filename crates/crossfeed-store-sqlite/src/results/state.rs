@@ -4,13 +4,14 @@ use super::{Results, SharedResults};
 use crate::{
     blocking::run,
     database::{answer_if_any, execute},
-    fault,
     header::{digest, milliseconds},
     options::SqliteDurability,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{Digest, Expected, StateRecord, StateStore, StoreError, StoreOperation};
+use crossfeed_store::{
+    Damage, Digest, Expected, StateRecord, StateStore, StoreError, StoreOperation,
+};
 use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
@@ -30,9 +31,12 @@ impl Results {
             return Ok(None);
         };
         if digest_of(key, &value, expires_at) != written {
-            return Err(fault::damaged(
-                "a record of the host is not as it was written",
-            ));
+            let key = key.to_owned();
+            let damage = Damage::Record { key };
+            return Err(StoreError::Damaged {
+                damage,
+                source: None,
+            });
         }
         Ok(Some(StateRecord::new(value.into(), version)))
     }

@@ -5,7 +5,10 @@ use crossfeed::store::{
     Expected, Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StateStore as _,
     StoreError, TlsIdentity,
 };
-use crossfeed_gateway::config::{Durability, GatewayConfig, Secret};
+use crossfeed_gateway::{
+    config::{Durability, GatewayConfig, Secret},
+    tools::Tools,
+};
 use std::{
     path::Path,
     sync::Arc,
@@ -32,6 +35,8 @@ pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<Strin
     let found = try_out(&store).await;
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
     blobs::check_keys(config, &store, false).await?;
+    let checked = Tools::check_records(Arc::new(store)).await;
+    checked.map_err(|error| UnusableStore::new(config, &error))?;
     lines.extend(blobs::probe(&config.store).await?);
     Ok(lines)
 }
@@ -82,6 +87,9 @@ fn options(config: &GatewayConfig, url: &str) -> Result<RedisOptions, UnusableSt
     options.limits = limits(config);
     options.tenant_bytes = store.tenant_bytes;
     options.tenant_results = store.tenant_results;
+    if let Some(prefix) = &store.prefix {
+        options.prefix.clone_from(prefix);
+    }
     options.blobs = blobs::open(store)?;
     if let Some(username) = &store.username {
         options = options.with_username(username.as_str());

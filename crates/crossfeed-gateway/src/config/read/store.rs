@@ -16,6 +16,9 @@ const SCHEMES: [&str; 8] = [
     "rediss+sentinel",
 ];
 
+/// The most bytes of a prefix: it is a part of each key.
+const MAX_PREFIX_BYTES: usize = 64;
+
 /// How long replicas are waited for unless the configuration says it.
 const REPLICA_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -40,6 +43,9 @@ pub(super) fn store(field: Field<'_>) -> Option<StoreConfig> {
         has(|scheme| scheme.starts_with("rediss")),
         "a store over TLS, whose URL begins with `rediss`",
     );
+    let prefix = redis
+        .take(&mut fields, "prefix")
+        .and_then(|field| prefix_of(&field));
     let username = redis
         .take(&mut fields, "username")
         .and_then(|field| field.text());
@@ -95,6 +101,7 @@ pub(super) fn store(field: Field<'_>) -> Option<StoreConfig> {
     fields.finish();
     Some(StoreConfig {
         location: location?,
+        prefix,
         username,
         password,
         sentinel_password,
@@ -185,6 +192,19 @@ fn location_of(field: &Field<'_>) -> Option<StoreLocation> {
             None
         }
     }
+}
+
+/// The beginning of all keys. Braces would move sessions to other slots of a cluster.
+fn prefix_of(field: &Field<'_>) -> Option<String> {
+    let text = field.text()?;
+    let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || b".:_-".contains(&sign);
+    if !(1..=MAX_PREFIX_BYTES).contains(&text.len()) || !text.bytes().all(is_sign) {
+        field.problem(format!(
+            "a prefix is 1 to {MAX_PREFIX_BYTES} letters, digits and signs of `.:_-`"
+        ));
+        return None;
+    }
+    Some(text)
 }
 
 /// A path that begins at the configuration's directory.

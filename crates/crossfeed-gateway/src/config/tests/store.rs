@@ -36,6 +36,9 @@ fn a_store_is_read() {
          blobs = 's3://bucket/x'\nblob_settings = { secret_access_key = '${KEY}' }\n\
          durability = { replicas = 2, within = '500 ms' }",
     );
+    assert_eq!(redis.prefix, None);
+    let prefixed = store("url = 'redis://a'\nprefix = 'team-a:x_1.0'");
+    assert_eq!(prefixed.prefix.as_deref(), Some("team-a:x_1.0"));
     assert_eq!(redis.username.as_deref(), Some("ann"));
     let secret = || Some(Secret::Text("s3cret-s3cret-s3cret".to_owned()));
     assert_eq!(redis.password, secret());
@@ -73,6 +76,22 @@ fn a_store_is_read() {
     assert_eq!(files.blob_keys, Some(Secret::File(path("z"))));
     let flushed = store("url = 'sqlite:x'\ndurability = 'flushed'").durability;
     assert_eq!(flushed, Some(Durability::Flushed));
+}
+
+#[test]
+fn a_prefix_is_a_part_of_keys() {
+    let long = "x".repeat(65);
+    for prefix in ["", "a b", "{a}", "é", &long] {
+        let text = format!("url = 'redis://a'\nprefix = '{prefix}'");
+        refused(
+            &text,
+            &["line 3, `store.prefix`: a prefix is 1 to 64 letters, digits and signs of `.:_-`"],
+        );
+    }
+    refused(
+        "url = 'sqlite:x'\nprefix = 'a'",
+        &["line 3, `store.prefix`: only for a store on Redis"],
+    );
 }
 
 #[test]
