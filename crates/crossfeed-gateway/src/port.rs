@@ -12,7 +12,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, StoreMetrics};
 use std::sync::Arc;
 
 /// The client has disconnected: messages for it are discarded.
@@ -95,7 +95,7 @@ pub trait Hub: Send + Sync {
     ///
     /// # Errors
     ///
-    /// It is unknown whether there is one: the store does not answer.
+    /// It is unknown whether there is one: the store does not answer, or the record is damaged or of a later version.
     async fn recall(
         &self,
         _session: &str,
@@ -133,6 +133,11 @@ pub trait Hub: Send + Sync {
     /// Stops the server processes of clients that have long been idle and do not listen. To be called
     /// now and then.
     fn give_back(&self) {}
+
+    /// What the store has counted, if it counts.
+    fn store_metrics(&self) -> Option<StoreMetrics> {
+        None
+    }
 
     /// The metrics that the transports count in.
     fn metrics(&self) -> Metrics {

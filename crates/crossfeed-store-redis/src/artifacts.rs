@@ -141,7 +141,7 @@ impl RedisStore {
             let missing = match answer.status {
                 b'S' => {
                     let known = version.take();
-                    self.metrics.hit();
+                    self.meter.cached(true);
                     match known.and_then(|version| self.artifacts.get(scope, &id, version)) {
                         Some(found) => return Ok(Lookup::Found(found)),
                         // It was forgotten since.
@@ -151,7 +151,7 @@ impl RedisStore {
                 b'F' => {
                     let header = ArtifactHeader::parse(&answer.bytes()?).map_err(unreadable)?;
                     let token = header.token;
-                    self.metrics.miss();
+                    self.meter.cached(false);
                     let data = match header.place {
                         Place::Key => Bytes::from(answer.bytes()?),
                         Place::Blob => match self.blob(scope, &header.blob_name(scope)).await {

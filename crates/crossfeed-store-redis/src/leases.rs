@@ -3,14 +3,14 @@
 use crate::{
     connection::{Kind, random},
     header::{lease_tail, token_text},
-    metrics::Measured,
     results::texts,
     script::Operation,
     store::{RedisStore, microseconds},
 };
 use async_trait::async_trait;
 use crossfeed_store::{
-    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, ScopeTag, StoreError, Tombstone,
+    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, ScopeTag, StoreError,
+    StoreOperation, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
 use futures_util::future::join_all;
@@ -97,7 +97,7 @@ impl RedisStore {
                 }
             }
         }
-        self.metrics.lost_leases(lost.len());
+        self.meter.lost_leases(lost.len());
         let failed = failures.len();
         match failures.into_iter().next() {
             Some(error) if failed == sessions.len() => Err(error),
@@ -191,12 +191,12 @@ impl CallLeases for RedisStore {
         about: &Tombstone,
     ) -> Result<Acquired, StoreError> {
         let begin = self.begin(owner, scope, call, about);
-        self.metrics.time(Measured::Lease, begin).await
+        self.meter.time(StoreOperation::Lease, begin).await
     }
 
     async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
         let renew = self.renew_all(owner, calls);
-        self.metrics.time(Measured::Lease, renew).await
+        self.meter.time(StoreOperation::Lease, renew).await
     }
 
     async fn release(
@@ -206,7 +206,7 @@ impl CallLeases for RedisStore {
         call: &CallId,
     ) -> Result<(), StoreError> {
         let give_up = self.give_up(owner, scope, call);
-        self.metrics.time(Measured::Lease, give_up).await
+        self.meter.time(StoreOperation::Lease, give_up).await
     }
 
     async fn flights(
@@ -216,7 +216,7 @@ impl CallLeases for RedisStore {
         waits: &[CallWait],
     ) -> Result<Flights, StoreError> {
         let flights = self.in_flight(scope, on, waits);
-        self.metrics.time(Measured::Lease, flights).await
+        self.meter.time(StoreOperation::Lease, flights).await
     }
 
     async fn changed(&self, scope: &Scope) {

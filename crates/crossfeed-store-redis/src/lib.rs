@@ -65,7 +65,6 @@ mod connection;
 mod fault;
 mod header;
 mod leases;
-mod metrics;
 mod options;
 mod probe;
 mod results;
@@ -76,8 +75,7 @@ mod tenant;
 mod url;
 mod watch;
 
-pub use metrics::{LATENCY_BOUNDS, OperationMetrics, RedisMetrics};
-pub use options::{Password, RedisDurability, RedisOptions};
+pub use options::{Password, RedisDurability, RedisOptions, TlsIdentity};
 pub use probe::{RedisMode, RedisPersistence, RedisReport};
 pub use store::RedisStore;
 pub use url::RedisUrlError;

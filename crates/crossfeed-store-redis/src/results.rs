@@ -251,7 +251,7 @@ impl RedisStore {
                 let version = parse_token(at_hand).unwrap_or_default();
                 return Ok(match self.results.get(scope, call, version) {
                     Some(found) => {
-                        self.metrics.hit();
+                        self.meter.cached(true);
                         Turn::Done(Lookup::Found(found))
                     }
                     None => Turn::Again { is_without: false },
@@ -266,7 +266,7 @@ impl RedisStore {
                     && let name = header.blob_name(scope).map_err(unreadable)?
                     && let Some(part) = self.part(scope, &name, &contents, &paths()).await?
                 {
-                    self.metrics.miss();
+                    self.meter.cached(false);
                     let result = Arc::new(header.part(part));
                     return Ok(Turn::Done(Lookup::Found(result)));
                 }
@@ -290,7 +290,7 @@ impl RedisStore {
                         Err(error) => return Err(error),
                     },
                 };
-                self.metrics.miss();
+                self.meter.cached(false);
                 let result = Arc::new(header.result(data).map_err(unreadable)?);
                 let result = self.results.put(scope, call, token, result);
                 return Ok(Turn::Done(Lookup::Found(result)));

@@ -5,7 +5,6 @@ use crate::{
     connection::{Beside, Connection, Kind},
     fault::bad_answer,
     header::{Place, token_text},
-    metrics::{Measured, Metrics, RedisMetrics},
     options::RedisOptions,
     script::Operation,
     tenant::KnownSessions,
@@ -15,8 +14,9 @@ use async_trait::async_trait;
 use bytes::{BufMut as _, Bytes};
 use crossfeed_store::{
     ArtifactLookup, BlobName, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
-    MemoryLimits, PartsRead, PathsOf, ReadCache, Recorded, ResultStore, ScopeTag, StateStore,
-    StoreError, StoredArtifact, StoredResult, Usage,
+    MemoryLimits, MeteredBlobs, PartsRead, PathsOf, ReadCache, Recorded, ResultStore, ScopeTag,
+    StateStore, StoreError, StoreMeter, StoreMetrics, StoreOperation, StoredArtifact, StoredResult,
+    Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use redis::{Cmd, RedisWrite as _, Value};
@@ -57,7 +57,7 @@ pub struct RedisStore {
     pub(crate) options: RedisOptions,
     pub(crate) connection: Connection,
     pub(crate) watch: Watch,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) meter: Arc<StoreMeter>,
     pub(crate) results: ReadCache<CallId, StoredResult>,
     pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
     pub(crate) sessions: KnownSessions,
@@ -89,13 +89,17 @@ impl RedisStore {
     }
 
     async fn open(
-        options: RedisOptions,
+        mut options: RedisOptions,
         clock: Option<Arc<dyn Clock>>,
     ) -> Result<Self, StoreError> {
+        let meter = Arc::<StoreMeter>::default();
+        options.blobs = options
+            .blobs
+            .map(|blobs| Arc::new(MeteredBlobs::new(blobs, Arc::clone(&meter))) as Arc<_>);
         Ok(Self {
             connection: Connection::open(&options).await?,
             watch: Watch::new(&options),
-            metrics: Arc::default(),
+            meter,
             results: ReadCache::new(options.cache_bytes),
             artifacts: ReadCache::new(options.cache_bytes),
             sessions: KnownSessions::default(),
@@ -103,11 +107,6 @@ impl RedisStore {
             options,
             clock,
         })
-    }
-
-    /// Counts and times since the store was opened.
-    pub fn metrics(&self) -> RedisMetrics {
-        self.metrics.snapshot()
     }
 
     pub(crate) fn limits(&self) -> &MemoryLimits {
@@ -174,8 +173,8 @@ impl RedisStore {
     pub(crate) fn see_off(&self, tenant: ScopeTag, session: ScopeTag, answer: &Answer) {
         for departed in &answer.departed {
             match departed.reason {
-                Reason::Evicted => self.metrics.evicted(),
-                Reason::Expired => self.metrics.expired(),
+                Reason::Evicted => self.meter.evicted(1),
+                Reason::Expired => self.meter.expired(1),
                 Reason::Removed | Reason::Artifact => {}
             }
         }
@@ -305,12 +304,12 @@ impl ResultStore for RedisStore {
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
         let put = self.put_result(scope, call, result);
-        self.metrics.time(Measured::Put, put).await
+        self.meter.time(StoreOperation::Put, put).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let get = self.get_result(scope, call, None);
-        self.metrics.time(Measured::Get, get).await
+        self.meter.time(StoreOperation::Get, get).await
     }
 
     async fn get_part(
@@ -320,7 +319,7 @@ impl ResultStore for RedisStore {
         paths: &PathsOf<'_>,
     ) -> Result<Lookup, StoreError> {
         let get = self.get_result(scope, call, Some(paths));
-        self.metrics.time(Measured::Get, get).await
+        self.meter.time(StoreOperation::Get, get).await
     }
 
     /// Does nothing: indexes are this process's memory, which the cache counts whenever it is asked.
@@ -334,7 +333,7 @@ impl ResultStore for RedisStore {
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
         let put = self.record_artifact(scope, artifact);
-        self.metrics.time(Measured::PutArtifact, put).await
+        self.meter.time(StoreOperation::PutArtifact, put).await
     }
 
     async fn get_artifact(
@@ -344,27 +343,31 @@ impl ResultStore for RedisStore {
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
         let get = self.find_artifact(scope, artifact, call);
-        self.metrics.time(Measured::GetArtifact, get).await
+        self.meter.time(StoreOperation::GetArtifact, get).await
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let list = self.lines_of_artifacts(scope);
-        self.metrics.time(Measured::List, list).await
+        self.meter.time(StoreOperation::List, list).await
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
         let list = self.lines_of_results(scope);
-        self.metrics.time(Measured::List, list).await
+        self.meter.time(StoreOperation::List, list).await
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         let remove = self.remove_all(scope);
-        self.metrics.time(Measured::Remove, remove).await
+        self.meter.time(StoreOperation::RemoveSession, remove).await
     }
 
     /// The servers know, whom this may not ask.
     fn held(&self) -> Option<Usage> {
         None
+    }
+
+    fn metrics(&self) -> Option<StoreMetrics> {
+        Some(self.meter.snapshot())
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

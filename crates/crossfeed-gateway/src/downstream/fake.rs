@@ -7,12 +7,13 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, MessageSink},
+    port::{Crowded, Hub, HubClient, KeptSession, MessageSink},
     principal::Principal,
     protocol::method,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use crossfeed_store::StoreError;
 use parking_lot::Mutex;
 use std::{
     sync::{
@@ -37,6 +38,8 @@ pub(super) struct FakeHub {
     held: Mutex<Vec<(Id, Arc<dyn MessageSink>)>>,
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
+    /// Why the next session cannot be looked up.
+    pub(super) fault: Mutex<Option<StoreError>>,
     changed: watch::Sender<u64>,
     budget: OnceLock<Arc<Budget>>,
 }
@@ -108,7 +111,12 @@ impl FakeHub {
     }
 }
 
+#[async_trait]
 impl Hub for FakeHub {
+    async fn recall(&self, _: &str, _: &Principal) -> Result<Option<KeptSession>, StoreError> {
+        self.fault.lock().take().map_or(Ok(None), Err)
+    }
+
     fn connect(
         self: Arc<Self>,
         principal: Principal,

@@ -206,9 +206,21 @@ impl Http {
         let kept = self.hub.recall(session, principal).await;
         let kept = kept.map_err(|error| {
             tracing::warn!(%error, "cannot look a session up");
-            let what = "the gateway cannot look the session up now: its store does not answer";
-            let data = json_value!({"code": error.code().as_str()});
-            later(id, &RpcError::new(code::INTERNAL, what).with_data(data))
+            let failed = |what: String| {
+                let data = json_value!({"code": error.code().as_str()});
+                RpcError::new(code::INTERNAL, what).with_data(data)
+            };
+            let what = "the gateway cannot look the session up";
+            if error.may_retry() {
+                later(
+                    id,
+                    &failed(format!("{what} now: its store does not answer")),
+                )
+            } else {
+                let advice = "repair that, or begin another with `initialize`";
+                let error = failed(format!("{what}: {error}; {advice}"));
+                refuse(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+            }
         })?;
         let kept =
             kept.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))?;
