@@ -139,8 +139,11 @@ impl Contents {
         self.length
     }
 
-    /// What is to be read for these paths; `None` if that is more than half of the document.
+    /// What is to be read for these paths; `None` if that is more than half of the document, or there are none.
     pub fn excerpt(&self, paths: &[Vec<PathStep>]) -> Option<Excerpt<'_>> {
+        if paths.is_empty() {
+            return None;
+        }
         let mut cutter = Cutter {
             pieces: Vec::new(),
             at: 0,
