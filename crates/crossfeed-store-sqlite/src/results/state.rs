@@ -4,7 +4,7 @@ use super::{Results, SharedResults};
 use crate::{
     blocking::run,
     database::{answer_if_any, execute},
-    header::{digest, milliseconds},
+    header::{digest, is_unreadable, milliseconds},
     options::SqliteDurability,
 };
 use async_trait::async_trait;
@@ -20,7 +20,16 @@ const DURABILITY: SqliteDurability = SqliteDurability::Flushed;
 
 impl Results {
     fn read_state(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
-        let found = self.sql(find(&self.database.reader(), key, self.now()))?;
+        let damaged = || StoreError::Damaged {
+            damage: Damage::Record {
+                key: key.to_owned(),
+            },
+            source: None,
+        };
+        let found = match find(&self.database.reader(), key, self.now()) {
+            Err(error) if is_unreadable(&error) => return Err(damaged()),
+            found => self.sql(found)?,
+        };
         let Some(State {
             version,
             value,
@@ -31,12 +40,7 @@ impl Results {
             return Ok(None);
         };
         if digest_of(key, &value, expires_at) != written {
-            let key = key.to_owned();
-            let damage = Damage::Record { key };
-            return Err(StoreError::Damaged {
-                damage,
-                source: None,
-            });
+            return Err(damaged());
         }
         Ok(Some(StateRecord::new(value.into(), version)))
     }
