@@ -13,11 +13,12 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use crossfeed_store::StoreError;
 use parking_lot::Mutex;
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -37,6 +38,8 @@ pub(super) struct FakeHub {
     held: Mutex<Vec<(Id, Arc<dyn MessageSink>)>>,
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
+    /// Sessions cannot be kept.
+    pub(super) is_away: AtomicBool,
     changed: watch::Sender<u64>,
     budget: OnceLock<Arc<Budget>>,
 }
@@ -49,6 +52,10 @@ pub(super) struct FakeClient {
     pub(super) came: Mutex<Vec<String>>,
     pub(super) given_up: Mutex<Vec<Id>>,
     pub(super) closed: AtomicBool,
+    /// Another process has taken it up.
+    pub(super) has_moved: AtomicBool,
+    /// How often it was to be kept for longer.
+    pub(super) renewed: AtomicUsize,
 }
 
 impl FakeHub {
@@ -97,6 +104,8 @@ impl FakeHub {
             came: Mutex::default(),
             given_up: Mutex::default(),
             closed: AtomicBool::new(false),
+            has_moved: AtomicBool::new(false),
+            renewed: AtomicUsize::new(0),
         });
         self.clients.lock().push(Arc::clone(&client));
         self.changed();
@@ -214,6 +223,24 @@ impl HubClient for FakeClient {
     async fn give_up(&self, id: &Id, _: &Arc<dyn MessageSink>) {
         self.given_up.lock().push(id.clone());
         self.hub.changed();
+    }
+
+    async fn renew(&self) -> bool {
+        self.renewed.fetch_add(1, Ordering::AcqRel);
+        self.hub.changed();
+        !self.hub.is_away.load(Ordering::Acquire)
+    }
+
+    fn has_moved(&self) -> bool {
+        self.has_moved.load(Ordering::Acquire)
+    }
+
+    async fn end_kept(&self) -> Result<bool, StoreError> {
+        if self.hub.is_away.load(Ordering::Acquire) {
+            let (source, retry) = ("away".into(), true);
+            return Err(StoreError::Unavailable { source, retry });
+        }
+        Ok(!self.has_moved())
     }
 
     async fn close(&self) {

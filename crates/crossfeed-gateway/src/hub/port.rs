@@ -5,11 +5,10 @@ use crate::{
     budget::Budget,
     message::Message,
     metrics::Metrics,
-    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, ServerHealth},
+    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, RecallError, ServerHealth},
     principal::Principal,
     quota::Quotas,
 };
-use crossfeed_store::StoreError;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -32,7 +31,7 @@ impl Hub for Gateway {
         &self,
         session: &str,
         principal: &Principal,
-    ) -> Result<Option<KeptSession>, StoreError> {
+    ) -> Result<Option<KeptSession>, RecallError> {
         self.recall_session(session, principal).await
     }
 
