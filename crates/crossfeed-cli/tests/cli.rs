@@ -21,6 +21,9 @@ mod import;
 #[cfg(unix)]
 #[path = "cli/lasting.rs"]
 mod lasting;
+#[cfg(all(unix, feature = "redis", feature = "object-store"))]
+#[path = "cli/lasting_blobs.rs"]
+mod lasting_blobs;
 #[cfg(all(unix, feature = "redis"))]
 #[path = "cli/lasting_redis.rs"]
 mod lasting_redis;

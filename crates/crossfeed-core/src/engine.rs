@@ -20,7 +20,7 @@ use crate::{
 use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_output_schema::LearnOptions;
 use crossfeed_schema::SchemaError;
-use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
+use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError, StoreMetrics};
 use derive_setters::Setters;
 use serde_json::Value;
 use std::{
@@ -196,6 +196,11 @@ impl Engine {
     /// [`StoreError`] when the store fails.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         self.0.store.sweep().await
+    }
+
+    /// What the store has counted of this process's requests, if it counts: for a host's metrics.
+    pub fn store_metrics(&self) -> Option<StoreMetrics> {
+        self.0.store.metrics()
     }
 
     /// A tool's own input schema, compiled now unless it was used lately.

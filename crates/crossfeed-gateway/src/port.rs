@@ -15,7 +15,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, StoreMetrics};
 use std::{collections::HashMap, sync::Arc};
 
 /// The client has disconnected: messages for it are discarded.
@@ -113,7 +113,8 @@ pub trait Hub: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The store does not answer, or there is no room: then nothing has changed.
+    /// The store does not answer, the record is damaged or of a later version, or there is no room: then nothing has
+    /// changed.
     async fn recall(
         &self,
         _session: &str,
@@ -151,6 +152,11 @@ pub trait Hub: Send + Sync {
     /// Stops the server processes of clients that have long been idle and do not listen. To be called
     /// now and then.
     fn give_back(&self) {}
+
+    /// What the store has counted, if it counts.
+    fn store_metrics(&self) -> Option<StoreMetrics> {
+        None
+    }
 
     /// The metrics that the transports count in.
     fn metrics(&self) -> Metrics {

@@ -10,11 +10,11 @@ pub(crate) mod session;
 
 use bytes::Bytes;
 use crossfeed_store::{
-    Digest, Expected, Listed, ListedArtifact, ResultStore, StateStore, StoreError,
+    Damage, Digest, Expected, Listed, ListedArtifact, ResultStore, StateStore, StoreError,
 };
 use crossfeed_wire::Scope;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 /// The format that is written, and the last one that is read.
 const FORMAT: i64 = 1;
@@ -41,29 +41,25 @@ struct Written<'v, T> {
     value: &'v T,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("the gateway's record `{kind}` cannot be read")]
-struct UnreadableRecord {
-    kind: &'static str,
-    source: serde_json::Error,
-}
-
 /// The key of a record: its kind, and a digest of what it is about, which may be a secret.
-pub(crate) struct Key {
-    kind: &'static str,
-    text: String,
-}
+pub(crate) struct Key(String);
 
 impl Key {
     pub(crate) fn new(kind: &'static str, parts: &[&str]) -> Self {
         let parts = parts.iter().map(|part| Some(part.as_bytes()));
         let digest = Digest::of_parts(parts).to_hex();
-        let text = format!("gateway/{kind}/{digest}");
-        Self { kind, text }
+        Self(format!("gateway/{kind}/{digest}"))
     }
 
     pub(crate) fn of_scope(kind: &'static str, scope: &Scope) -> Self {
         Self::new(kind, &[scope.tenant(), scope.project(), scope.session()])
+    }
+
+    /// What is under the key makes no sense.
+    pub(crate) fn damaged(&self, source: Option<Box<dyn Error + Send + Sync>>) -> StoreError {
+        let key = self.0.clone();
+        let damage = Damage::Record { key };
+        StoreError::Damaged { damage, source }
     }
 }
 
@@ -82,24 +78,18 @@ impl Records {
         &self,
         key: &Key,
     ) -> Result<Option<Found<T>>, StoreError> {
-        let Some(record) = self.state()?.read(&key.text).await? else {
+        let Some(record) = self.state()?.read(&key.0).await? else {
             return Ok(None);
         };
-        let unreadable = |source| StoreError::Unavailable {
-            source: Box::new(UnreadableRecord {
-                kind: key.kind,
-                source,
-            }),
-            retry: false,
-        };
-        let header: Header = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        let damaged = |source: serde_json::Error| key.damaged(Some(source.into()));
+        let header: Header = serde_json::from_slice(&record.value).map_err(damaged)?;
         if header.format > FORMAT {
             return Err(StoreError::Newer {
                 found: header.format,
                 known: FORMAT,
             });
         }
-        let value = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        let value = serde_json::from_slice(&record.value).map_err(damaged)?;
         let version = record.version;
         Ok(Some(Found { value, version }))
     }
@@ -122,12 +112,12 @@ impl Records {
             retry: false,
         })?;
         self.state()?
-            .write(&key.text, Bytes::from(text), expected, time)
+            .write(&key.0, Bytes::from(text), expected, time)
             .await
     }
 
     pub(crate) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
-        self.state()?.remove(&key.text).await
+        self.state()?.remove(&key.0).await
     }
 
     /// What is recorded in a scope.

@@ -8,7 +8,7 @@ use crate::{
     },
     results::{gone, texts},
     script::Operation,
-    store::{RedisStore, microseconds},
+    store::{RedisStore, digest, microseconds},
 };
 use bytes::Bytes;
 use crossfeed_store::{
@@ -40,7 +40,11 @@ impl RedisStore {
             return Err(StoreError::TooLarge { bytes, limit });
         }
         let (token, data) = (random(), artifact.document().raw().clone());
-        let prepared = self.prepare(scope, &data, token, "").await?;
+        let (place, digest) = (self.place_for(data.len()), digest(&data).await);
+        let prepared = match place {
+            Place::Key => self.prepare_key(scope, &data, token, ""),
+            Place::Blob => self.prepare_blob(scope, &data, token, digest).await?,
+        };
         let time_to_live = limits.artifact_time_to_live.map(microseconds);
         let facts = [
             self.now(),
@@ -50,8 +54,8 @@ impl RedisStore {
             name(artifact.artifact_id(), artifact.call_id()),
             token_text(token),
             bytes.to_string(),
-            artifact_identity(&artifact, &prepared.digest),
-            prepared.place().letter().to_owned(),
+            artifact_identity(&artifact, &digest),
+            place.letter().to_owned(),
             data.len().to_string(),
         ];
         let tail = artifact_tail(&artifact);
@@ -86,8 +90,7 @@ impl RedisStore {
         };
         match answer.status {
             b'U' => {
-                self.repair_blob(scope, answer, prepared.digest, data)
-                    .await?;
+                self.repair_blob(scope, answer, data).await?;
                 Ok(Recorded::Unchanged)
             }
             b'G' => Err(StoreError::Damaged {
@@ -138,7 +141,7 @@ impl RedisStore {
             let missing = match answer.status {
                 b'S' => {
                     let known = version.take();
-                    self.metrics.hit();
+                    self.meter.cached(true);
                     match known.and_then(|version| self.artifacts.get(scope, &id, version)) {
                         Some(found) => return Ok(Lookup::Found(found)),
                         // It was forgotten since.
@@ -148,7 +151,7 @@ impl RedisStore {
                 b'F' => {
                     let header = ArtifactHeader::parse(&answer.bytes()?).map_err(unreadable)?;
                     let token = header.token;
-                    self.metrics.miss();
+                    self.meter.cached(false);
                     let data = match header.place {
                         Place::Key => Bytes::from(answer.bytes()?),
                         Place::Blob => match self.blob(scope, &header.blob_name(scope)).await {

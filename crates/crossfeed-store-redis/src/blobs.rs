@@ -6,10 +6,10 @@ use crate::{
     fault::bad_answer,
     header::{Place, parse_token},
     script::Operation,
-    store::RedisStore,
+    store::{RedisStore, digest},
 };
 use bytes::Bytes;
-use crossfeed_store::{BlobName, BlobStore, Digest, ScopeTag, StoreError};
+use crossfeed_store::{BlobName, BlobStore, ScopeTag, StoreError};
 use crossfeed_wire::Scope;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ impl RedisStore {
         self.blobs()?.get(scope, name).await
     }
 
-    fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {
+    pub(crate) fn blobs(&self) -> Result<&Arc<dyn BlobStore>, StoreError> {
         let blobs = self.options.blobs.as_ref();
         blobs.ok_or_else(|| StoreError::Unavailable {
             source: Box::new(NoBlobs),
@@ -47,7 +47,6 @@ impl RedisStore {
         &self,
         scope: &Scope,
         mut answer: Answer,
-        digest: Digest,
         data: Bytes,
     ) -> Result<(), StoreError> {
         let token = str::from_utf8(&answer.bytes()?).ok().and_then(parse_token);
@@ -55,7 +54,7 @@ impl RedisStore {
         if answer.bytes()? != Place::Blob.letter().as_bytes() {
             return Ok(());
         }
-        let name = BlobName::new(scope, digest, token);
+        let name = BlobName::new(scope, digest(&data).await, token);
         self.blobs()?.put(scope, &name, data).await
     }
 

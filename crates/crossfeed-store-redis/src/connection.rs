@@ -10,7 +10,7 @@ use crate::{
 };
 use crossfeed_store::StoreError;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
+    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
     IntoConnectionInfo as _, Pipeline, RedisConnectionInfo, RedisError, RedisResult,
     ServerErrorKind, TlsCertificates, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
@@ -370,10 +370,14 @@ fn addr(options: &RedisOptions, Address { host, port }: &Address) -> RedisResult
 }
 
 fn certificates(options: &RedisOptions) -> Option<TlsCertificates> {
-    let roots = options.tls_roots.as_ref().filter(|_| options.tls)?;
-    Some(TlsCertificates {
-        client_tls: None,
-        root_cert: Some(roots.clone()),
+    let (roots, identity) = (&options.tls_roots, &options.tls_identity);
+    let is_own = options.tls && (roots.is_some() || identity.is_some());
+    is_own.then(|| TlsCertificates {
+        client_tls: identity.clone().map(|identity| ClientTlsConfig {
+            client_cert: identity.certificates,
+            client_key: identity.key,
+        }),
+        root_cert: roots.clone(),
     })
 }
 

@@ -57,6 +57,13 @@ impl Place {
         }
     }
 
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Key => Self::Blob,
+            Self::Blob => Self::Key,
+        }
+    }
+
     pub(crate) fn parse(letter: &str) -> Option<Self> {
         match letter {
             "k" => Some(Self::Key),
@@ -177,14 +184,17 @@ fn kind_letter(kind: ResultKind) -> char {
     }
 }
 
-/// What makes a result the same record as another.
-pub(crate) fn result_identity(result: &StoredResult, digest: &Digest) -> String {
+/// What makes a result the same record as another, with the digest of data that lies in a blob. Scripts compare data that
+/// lies under a key.
+pub(crate) fn result_identity(result: &StoredResult, digest: Option<&Digest>) -> String {
     let kind = kind_letter(result.kind());
     let failed = u8::from(result.failed());
-    format!("{kind}{failed}{}", digest.to_hex())
+    let digest = digest.map(Digest::to_hex).unwrap_or_default();
+    format!("{kind}{failed}{digest}")
 }
 
-/// What makes an artifact the same record as another of its name.
+/// What makes an artifact the same record as another of its name. Its digest wherever it lies: should the server have
+/// dropped its data, the same again repairs it.
 pub(crate) fn artifact_identity(artifact: &StoredArtifact, digest: &Digest) -> String {
     let blocked = u8::from(artifact.retrieval_blocked());
     let summary = artifact.summary().map(|summary| &summary.raw()[..]);
@@ -290,7 +300,8 @@ pub(crate) struct ResultHeader {
     pub(crate) token: u64,
     pub(crate) place: Place,
     pub(crate) length: usize,
-    pub(crate) digest: Digest,
+    /// Of data that lies in a blob.
+    digest: Option<Digest>,
     kind: ResultKind,
     failed: bool,
     repeatable: bool,
@@ -314,7 +325,7 @@ impl ResultHeader {
             token: parts.word(1, parse_token)?,
             place: parts.word(6, Place::parse)?,
             length: parts.word(7, number)?,
-            digest: digest_of(&identity).ok_or(Unreadable::Damaged)?,
+            digest: digest_of(&identity),
             kind,
             failed: identity.as_bytes().get(1) == Some(&b'1'),
             repeatable: parts.word(4, |word| Some(word == "r"))?,
@@ -323,8 +334,9 @@ impl ResultHeader {
         })
     }
 
-    pub(crate) fn blob_name(&self, scope: &Scope) -> BlobName {
-        BlobName::new(scope, self.digest, self.token)
+    pub(crate) fn blob_name(&self, scope: &Scope) -> Result<BlobName> {
+        let digest = self.digest.ok_or(Unreadable::Damaged)?;
+        Ok(BlobName::new(scope, digest, self.token))
     }
 
     /// The result, with its data.
@@ -357,7 +369,7 @@ impl ResultHeader {
 pub(crate) struct ArtifactHeader {
     pub(crate) token: u64,
     pub(crate) place: Place,
-    pub(crate) digest: Digest,
+    digest: Digest,
     /// When it was recorded; no two of a session have the same.
     pub(crate) born: u64,
     length: usize,
@@ -436,8 +448,8 @@ mod tests {
     };
     use bytes::Bytes;
     use crossfeed_json::Document;
-    use crossfeed_store::{Digest, ResultKind, StoredArtifact, StoredResult, Tombstone};
-    use crossfeed_wire::{ArtifactId, CallId};
+    use crossfeed_store::{BlobName, Digest, ResultKind, StoredArtifact, StoredResult, Tombstone};
+    use crossfeed_wire::{ArtifactId, CallId, Scope};
     use proptest::prelude::*;
 
     /// A value as a script makes it.
@@ -480,13 +492,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_result_comes_back_from_its_header(result in results(), token: u64) {
+        fn a_result_comes_back_from_its_header(result in results(), token: u64, in_blob: bool) {
             let data = result.document().raw().clone();
-            let identity = result_identity(&result, &Digest::of(&data));
-            let line = format!("1 {} 7 5 {} {identity} k {}", token_text(token), class(&result), data.len());
+            let identity = result_identity(&result, in_blob.then(|| Digest::of(&data)).as_ref());
+            let place = if in_blob { Place::Blob } else { Place::Key };
+            let letter = place.letter();
+            let line = format!("1 {} 7 5 {} {identity} {letter} {}", token_text(token), class(&result), data.len());
             let written = value(&line, &result_tail(&result));
             let header = ResultHeader::parse(&written).unwrap();
-            prop_assert!(header.token == token && header.place == Place::Key);
+            prop_assert!(header.token == token && header.place == place);
+            let scope = Scope::parse("t", "p", "s").unwrap();
+            let blob = in_blob.then(|| BlobName::new(&scope, Digest::of(&data), token));
+            prop_assert_eq!(header.blob_name(&scope).ok(), blob);
             let found = header.result(data).unwrap();
             prop_assert!(found.is_same_record(&result));
             prop_assert_eq!(found.repeatable(), result.repeatable());

@@ -3,17 +3,17 @@
 use crate::{
     connection::{Kind, random},
     header::{lease_tail, token_text},
-    metrics::Measured,
     results::texts,
     script::Operation,
     store::{RedisStore, microseconds},
 };
 use async_trait::async_trait;
 use crossfeed_store::{
-    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, ScopeTag, StoreError, Tombstone,
+    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, ScopeTag, StoreError,
+    StoreOperation, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use std::{collections::HashSet, time::Duration};
 
 /// How many sessions are renewed at once.
@@ -87,13 +87,32 @@ impl RedisStore {
         let mut sorted: Vec<&Leased> = calls.iter().collect();
         sorted.sort_by(|a, b| a.scope.cmp(&b.scope));
         let sessions: Vec<&[&Leased]> = sorted.chunk_by(|a, b| a.scope == b.scope).collect();
-        let mut lost = Vec::new();
+        let (mut lost, mut failures) = (Vec::new(), Vec::new());
         for some in sessions.chunks(RENEWED_AT_ONCE) {
             let renewed = some.iter().map(|calls| self.renew_in(owner, calls));
-            lost.extend(try_join_all(renewed).await?.into_iter().flatten());
+            for renewed in join_all(renewed).await {
+                match renewed {
+                    Ok(calls) => lost.extend(calls),
+                    Err(error) => failures.push(error),
+                }
+            }
         }
-        self.metrics.lost_leases(lost.len());
-        Ok(lost)
+        self.meter.lost_leases(lost.len());
+        let failed = failures.len();
+        match failures.into_iter().next() {
+            Some(error) if failed == sessions.len() => Err(error),
+            Some(error) => {
+                // The others have theirs.
+                tracing::warn!(
+                    target: "crossfeed::lease",
+                    %error,
+                    "the leases of {failed} of {} sessions cannot be renewed",
+                    sessions.len()
+                );
+                Ok(lost)
+            }
+            None => Ok(lost),
+        }
     }
 
     async fn give_up(
@@ -172,12 +191,12 @@ impl CallLeases for RedisStore {
         about: &Tombstone,
     ) -> Result<Acquired, StoreError> {
         let begin = self.begin(owner, scope, call, about);
-        self.metrics.time(Measured::Lease, begin).await
+        self.meter.time(StoreOperation::Lease, begin).await
     }
 
     async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
         let renew = self.renew_all(owner, calls);
-        self.metrics.time(Measured::Lease, renew).await
+        self.meter.time(StoreOperation::Lease, renew).await
     }
 
     async fn release(
@@ -187,7 +206,7 @@ impl CallLeases for RedisStore {
         call: &CallId,
     ) -> Result<(), StoreError> {
         let give_up = self.give_up(owner, scope, call);
-        self.metrics.time(Measured::Lease, give_up).await
+        self.meter.time(StoreOperation::Lease, give_up).await
     }
 
     async fn flights(
@@ -197,7 +216,7 @@ impl CallLeases for RedisStore {
         waits: &[CallWait],
     ) -> Result<Flights, StoreError> {
         let flights = self.in_flight(scope, on, waits);
-        self.metrics.time(Measured::Lease, flights).await
+        self.meter.time(StoreOperation::Lease, flights).await
     }
 
     async fn changed(&self, scope: &Scope) {

@@ -32,6 +32,29 @@ impl<T: Into<Arc<str>>> From<T> for Password {
     }
 }
 
+/// A client's certificate and its key, by which servers know it. `Debug` does not show the key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TlsIdentity {
+    pub(crate) certificates: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+}
+
+impl TlsIdentity {
+    /// A certificate, followed by those of the authorities that issued it, and its key, both in PEM.
+    pub fn new(certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self {
+            certificates: certificates.into(),
+            key: key.into(),
+        }
+    }
+}
+
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsIdentity(…)")
+    }
+}
+
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -103,6 +126,9 @@ pub struct RedisOptions {
     /// then.
     #[setters(into, strip_option)]
     pub tls_roots: Option<Vec<u8>>,
+    /// The client's certificate, where servers ask for one.
+    #[setters(strip_option)]
+    pub tls_identity: Option<TlsIdentity>,
     /// Limits. `total_bytes` is not used: see [`tenant_bytes`](Self::tenant_bytes).
     pub limits: MemoryLimits,
     /// Bytes of results of one tenant. None by default, because it costs each write three more requests.
@@ -147,6 +173,7 @@ impl RedisOptions {
             password: url.password,
             sentinel_password: None,
             tls_roots: None,
+            tls_identity: None,
             limits: MemoryLimits::default(),
             tenant_bytes: None,
             tenant_results: None,

@@ -3,12 +3,13 @@
 use crate::{
     answer::Answer,
     connection::{Beside, Kind, random},
+    fault::{BadAnswer, bad_answer, unavailable},
     header::{
         Place, ResultHeader, Unreadable, class, parse_lease, parse_token, parse_tombstone,
         result_identity, result_tail, token_text,
     },
     script::Operation,
-    store::{RedisStore, microseconds},
+    store::{RedisStore, digest, microseconds},
     tenant::{IsNew, recorded_bytes},
 };
 use bytes::Bytes;
@@ -57,20 +58,48 @@ impl RedisStore {
         call: &CallId,
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
-        let limits = self.limits();
-        let data = result.document().raw().clone();
+        let limit = self.limits().session_bytes;
         let bytes = recorded_bytes(&result);
-        if bytes > limits.session_bytes {
-            return Err(StoreError::TooLarge {
-                bytes,
-                limit: limits.session_bytes,
-            });
+        if bytes > limit {
+            return Err(StoreError::TooLarge { bytes, limit });
         }
+        let result = Arc::new(result);
+        let mut place = self.place_for(result.document().raw().len());
+        // A few turns, since the record that has the id may be another meanwhile.
+        for _ in 0..4 {
+            if let Some(recorded) = self.put_in(place, scope, call, &result, bytes).await? {
+                return Ok(recorded);
+            }
+            place = place.other();
+        }
+        Err(unavailable(BadAnswer {
+            what: "a record changes its place again and again",
+        }))
+    }
+
+    /// Records a result in a place; `None` if the id is taken by what may be the same, but lies in the other one.
+    async fn put_in(
+        &self,
+        place: Place,
+        scope: &Scope,
+        call: &CallId,
+        result: &Arc<StoredResult>,
+        bytes: usize,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let (limits, data) = (self.limits(), result.document().raw());
         // Before its data goes anywhere: it may be refused, and making room takes a while.
         let mut reservation = self.reserve(scope, call, bytes, IsNew::Unknown).await?;
         let token = random();
         let prefix = token_text(token);
-        let mut prepared = match self.prepare(scope, &data, token, &prefix).await {
+        let (prepared, digest) = match place {
+            Place::Key => (Ok(self.prepare_key(scope, data, token, &prefix)), None),
+            Place::Blob => {
+                let digest = digest(data).await;
+                let prepared = self.prepare_blob(scope, data, token, digest).await;
+                (prepared, Some(digest))
+            }
+        };
+        let mut prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 self.settle(scope, reservation, None).await?;
@@ -81,12 +110,12 @@ impl RedisStore {
         let facts = [
             prefix,
             bytes.to_string(),
-            class(&result),
-            result_identity(&result, &prepared.digest),
-            prepared.place().letter().to_owned(),
+            class(result),
+            result_identity(result, digest.as_ref()),
+            place.letter().to_owned(),
             data.len().to_string(),
         ];
-        let tail = result_tail(&result);
+        let tail = result_tail(result);
         let room = [limits.session_bytes, limits.session_results].map(|limit| limit.to_string());
         let pins = self.pins(scope);
         let answer = loop {
@@ -127,17 +156,16 @@ impl RedisStore {
         self.settle(scope, reservation, Some(&answer)).await?;
         let status = answer.status;
         if status == b'N' {
-            let result = Arc::new(result);
-            self.results.put(scope, call, token, result);
-            return Ok(Recorded::New);
+            self.results.put(scope, call, token, Arc::clone(result));
+            return Ok(Some(Recorded::New));
         }
         self.remove_blobs(prepared.blob.into_iter().collect());
         match status {
             b'U' => {
-                self.repair_blob(scope, answer, prepared.digest, data)
-                    .await?;
-                Ok(Recorded::Unchanged)
+                self.repair_blob(scope, answer, data.clone()).await?;
+                Ok(Some(Recorded::Unchanged))
             }
+            b'M' => Ok(None),
             b'D' => Err(StoreError::Duplicate {
                 call_id: call.clone(),
             }),
@@ -206,7 +234,7 @@ impl RedisStore {
                 let version = parse_token(at_hand).unwrap_or_default();
                 return Ok(match self.results.get(scope, call, version) {
                     Some(found) => {
-                        self.metrics.hit();
+                        self.meter.cached(true);
                         Turn::Done(Lookup::Found(found))
                     }
                     None => Turn::Again { is_without: false },
@@ -225,14 +253,17 @@ impl RedisStore {
                         }
                         Some(_) => return Ok(Turn::Again { is_without: true }),
                     },
-                    Place::Blob => match self.blob(scope, &header.blob_name(scope)).await {
+                    Place::Blob => match self
+                        .blob(scope, &header.blob_name(scope).map_err(unreadable)?)
+                        .await
+                    {
                         Ok(Some(data)) => data,
                         Ok(None) => return Ok(Turn::Again { is_without: false }),
                         Err(StoreError::DamagedBlob) => return Err(damaged(call)),
                         Err(error) => return Err(error),
                     },
                 };
-                self.metrics.miss();
+                self.meter.cached(false);
                 let result = Arc::new(header.result(data).map_err(unreadable)?);
                 let result = self.results.put(scope, call, token, result);
                 return Ok(Turn::Done(Lookup::Found(result)));
@@ -313,9 +344,9 @@ fn damaged(call: &CallId) -> StoreError {
 /// The error where what was sent before has gone, or where an answer is not known.
 pub(crate) fn gone(status: u8) -> StoreError {
     if status == b'A' {
-        return crate::fault::unavailable(crate::fault::BadAnswer {
+        return unavailable(BadAnswer {
             what: "data that was sent before its record has gone",
         });
     }
-    crate::fault::bad_answer("its first letter is not known")
+    bad_answer("its first letter is not known")
 }

@@ -45,6 +45,7 @@ macro_rules! on_results {
     ($name:literal) => {
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/totals.lua"),
             include_str!("lua/loss.lua"),
             include_str!(concat!("lua/", $name, ".lua")),
         ])
@@ -62,11 +63,18 @@ macro_rules! on_artifacts {
 
 static SOURCES: LazyLock<[Source; 19]> = LazyLock::new(|| {
     [
-        on_results!("put"),
         // What ends most requests comes before functions that they do not need.
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/totals.lua"),
+            include_str!("lua/record.lua"),
+            include_str!("lua/loss.lua"),
+            include_str!("lua/put.lua"),
+        ]),
+        Source::new(&[
+            include_str!("lua/session.lua"),
             include_str!("lua/touch.lua"),
+            include_str!("lua/totals.lua"),
             include_str!("lua/loss.lua"),
             include_str!("lua/get.lua"),
         ]),

@@ -4,13 +4,12 @@ use crate::{
     connection::{Kind, random},
     fault::bad_answer,
     header::{parse_token, token_text},
-    metrics::Measured,
     script::Operation,
     store::{RedisStore, microseconds},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{Expected, StateRecord, StateStore, StoreError};
+use crossfeed_store::{Expected, StateRecord, StateStore, StoreError, StoreOperation};
 use redis::Value;
 use std::time::Duration;
 
@@ -95,7 +94,7 @@ impl RedisStore {
 impl StateStore for RedisStore {
     async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         let read = self.read_record(key);
-        self.metrics.time(Measured::State, read).await
+        self.meter.time(StoreOperation::State, read).await
     }
 
     async fn write(
@@ -106,11 +105,11 @@ impl StateStore for RedisStore {
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
         let write = self.write_record(key, value, expected, Some(time));
-        self.metrics.time(Measured::State, write).await
+        self.meter.time(StoreOperation::State, write).await
     }
 
     async fn remove(&self, key: &str) -> Result<(), StoreError> {
         let remove = self.remove_record(key);
-        self.metrics.time(Measured::State, remove).await
+        self.meter.time(StoreOperation::State, remove).await
     }
 }

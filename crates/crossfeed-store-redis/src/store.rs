@@ -5,7 +5,6 @@ use crate::{
     connection::{Beside, Connection, Kind},
     fault::bad_answer,
     header::{Place, token_text},
-    metrics::{Measured, Metrics, RedisMetrics},
     options::RedisOptions,
     script::Operation,
     tenant::KnownSessions,
@@ -14,12 +13,11 @@ use crate::{
 use async_trait::async_trait;
 use bytes::{BufMut as _, Bytes};
 use crossfeed_store::{
-    ArtifactLookup, BlobName, BlobStore, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
-    MemoryLimits, ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError,
-    StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, BlobName, CallLeases, Clock, Digest, Listed, ListedArtifact, Lookup,
+    MemoryLimits, MeteredBlobs, ReadCache, Recorded, ResultStore, ScopeTag, StateStore, StoreError,
+    StoreMeter, StoreMetrics, StoreOperation, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use futures_util::future::join;
 use redis::{Cmd, RedisWrite as _, Value};
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -27,8 +25,8 @@ use std::{fmt, sync::Arc, time::Duration};
 /// data is quicker as a command of its own, in the same request.
 const INLINE_BYTES: usize = 4 << 10;
 
-/// Data beyond this many bytes goes to the server in a request of its own, while its digest is computed.
-const SENT_ALONG_BYTES: usize = 256 << 10;
+/// The digest of data beyond this many bytes is computed where it keeps no other task waiting.
+const DIGESTED_AT_ONCE: usize = 64 << 10;
 
 /// How long data may lie that no record names yet. A put takes at most a few time limits of a request.
 const STAGED_TIME: Duration = Duration::from_secs(60);
@@ -58,7 +56,7 @@ pub struct RedisStore {
     pub(crate) options: RedisOptions,
     pub(crate) connection: Connection,
     pub(crate) watch: Watch,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) meter: Arc<StoreMeter>,
     pub(crate) results: ReadCache<CallId, StoredResult>,
     pub(crate) artifacts: ReadCache<(ArtifactId, CallId), StoredArtifact>,
     pub(crate) sessions: KnownSessions,
@@ -89,24 +87,23 @@ impl RedisStore {
     }
 
     async fn open(
-        options: RedisOptions,
+        mut options: RedisOptions,
         clock: Option<Arc<dyn Clock>>,
     ) -> Result<Self, StoreError> {
+        let meter = Arc::<StoreMeter>::default();
+        options.blobs = options
+            .blobs
+            .map(|blobs| Arc::new(MeteredBlobs::new(blobs, Arc::clone(&meter))) as Arc<_>);
         Ok(Self {
             connection: Connection::open(&options).await?,
             watch: Watch::new(&options),
-            metrics: Arc::default(),
+            meter,
             results: ReadCache::new(options.cache_bytes),
             artifacts: ReadCache::new(options.cache_bytes),
             sessions: KnownSessions::default(),
             options,
             clock,
         })
-    }
-
-    /// Counts and times since the store was opened.
-    pub fn metrics(&self) -> RedisMetrics {
-        self.metrics.snapshot()
     }
 
     pub(crate) fn limits(&self) -> &MemoryLimits {
@@ -163,7 +160,9 @@ impl RedisStore {
             (first, second)
         };
         let answer = Answer::read(answer.ok_or_else(|| bad_answer("there is none"))?)?;
-        self.see_off(ScopeTag::of_tenant(scope), session, &answer);
+        if !answer.departed.is_empty() {
+            self.see_off(ScopeTag::of_tenant(scope), session, &answer);
+        }
         Ok((answer, beside))
     }
 
@@ -171,8 +170,8 @@ impl RedisStore {
     pub(crate) fn see_off(&self, tenant: ScopeTag, session: ScopeTag, answer: &Answer) {
         for departed in &answer.departed {
             match departed.reason {
-                Reason::Evicted => self.metrics.evicted(),
-                Reason::Expired => self.metrics.expired(),
+                Reason::Evicted => self.meter.evicted(1),
+                Reason::Expired => self.meter.expired(1),
                 Reason::Removed | Reason::Artifact => {}
             }
         }
@@ -198,51 +197,54 @@ impl RedisStore {
         command
     }
 
-    /// The digest of data, and the data in the way in which it is to be recorded, with a prefix where the server keeps it.
-    pub(crate) async fn prepare(
+    /// Puts data into a blob that is to be recorded.
+    pub(crate) async fn prepare_blob(
+        &self,
+        scope: &Scope,
+        data: &Bytes,
+        token: u64,
+        digest: Digest,
+    ) -> Result<Prepared, StoreError> {
+        let name = BlobName::new(scope, digest, token);
+        self.blobs()?.put(scope, &name, data.clone()).await?;
+        Ok(Prepared {
+            blob: Some(name),
+            ..Prepared::new("o")
+        })
+    }
+
+    /// Data that the server is to keep behind a prefix, in the way in which it goes there.
+    pub(crate) fn prepare_key(
         &self,
         scope: &Scope,
         data: &Bytes,
         token: u64,
         prefix: &str,
-    ) -> Result<Prepared, StoreError> {
-        if let Some(blobs) = self.blobs_for(data) {
-            let digest = digest(data).await;
-            let name = BlobName::new(scope, digest, token);
-            blobs.put(scope, &name, data.clone()).await?;
-            return Ok(Prepared {
-                blob: Some(name),
-                ..Prepared::new(digest, "o")
-            });
-        }
+    ) -> Prepared {
         if data.len() <= INLINE_BYTES {
-            return Ok(Prepared {
+            return Prepared {
                 inline: [prefix.as_bytes(), data].concat(),
-                ..Prepared::new(Digest::of(data), "i")
-            });
+                ..Prepared::new("i")
+            };
         }
-        let stage = self.stage(scope, token, prefix, data);
-        if data.len() <= SENT_ALONG_BYTES {
-            return Ok(Prepared {
-                before: Some(Beside::Before(stage)),
-                ..Prepared::new(Digest::of(data), "s")
-            });
+        Prepared {
+            before: Some(Beside::Before(self.stage(scope, token, prefix, data))),
+            ..Prepared::new("s")
         }
-        let staged = self.connection.command(stage, Kind::Read);
-        let (digest, staged) = join(digest(data), staged).await;
-        staged?;
-        Ok(Prepared::new(digest, "s"))
     }
 
-    fn blobs_for(&self, data: &Bytes) -> Option<&Arc<dyn BlobStore>> {
-        let blobs = self.options.blobs.as_ref();
-        blobs.filter(|_| data.len() > self.options.blob_bytes)
+    /// Where data of this length goes.
+    pub(crate) fn place_for(&self, length: usize) -> Place {
+        if self.options.blobs.is_some() && length > self.options.blob_bytes {
+            Place::Blob
+        } else {
+            Place::Key
+        }
     }
 }
 
 /// Data, on its way to be recorded.
 pub(crate) struct Prepared {
-    pub(crate) digest: Digest,
     /// The argument of the script that says where it is: `i`, `s` or `o`.
     pub(crate) mode: &'static str,
     /// The argument of the script that is the data, if it goes there.
@@ -254,27 +256,21 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    fn new(digest: Digest, mode: &'static str) -> Self {
+    fn new(mode: &'static str) -> Self {
         Self {
-            digest,
             mode,
             inline: Vec::new(),
             before: None,
             blob: None,
         }
     }
-
-    pub(crate) fn place(&self) -> Place {
-        if self.blob.is_some() {
-            Place::Blob
-        } else {
-            Place::Key
-        }
-    }
 }
 
-/// The digest of large data, computed where it keeps no other task waiting.
-async fn digest(data: &Bytes) -> Digest {
+/// The digest of data.
+pub(crate) async fn digest(data: &Bytes) -> Digest {
+    if data.len() <= DIGESTED_AT_ONCE {
+        return Digest::of(data);
+    }
     let copy = data.clone();
     let computed = tokio::task::spawn_blocking(move || Digest::of(&copy));
     // The runtime gives no answer only while it shuts down.
@@ -305,12 +301,12 @@ impl ResultStore for RedisStore {
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
         let put = self.put_result(scope, call, result);
-        self.metrics.time(Measured::Put, put).await
+        self.meter.time(StoreOperation::Put, put).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let get = self.get_result(scope, call);
-        self.metrics.time(Measured::Get, get).await
+        self.meter.time(StoreOperation::Get, get).await
     }
 
     /// Does nothing: indexes are this process's memory, which the cache counts whenever it is asked.
@@ -324,7 +320,7 @@ impl ResultStore for RedisStore {
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
         let put = self.record_artifact(scope, artifact);
-        self.metrics.time(Measured::PutArtifact, put).await
+        self.meter.time(StoreOperation::PutArtifact, put).await
     }
 
     async fn get_artifact(
@@ -334,27 +330,31 @@ impl ResultStore for RedisStore {
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
         let get = self.find_artifact(scope, artifact, call);
-        self.metrics.time(Measured::GetArtifact, get).await
+        self.meter.time(StoreOperation::GetArtifact, get).await
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let list = self.lines_of_artifacts(scope);
-        self.metrics.time(Measured::List, list).await
+        self.meter.time(StoreOperation::List, list).await
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
         let list = self.lines_of_results(scope);
-        self.metrics.time(Measured::List, list).await
+        self.meter.time(StoreOperation::List, list).await
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         let remove = self.remove_all(scope);
-        self.metrics.time(Measured::Remove, remove).await
+        self.meter.time(StoreOperation::RemoveSession, remove).await
     }
 
     /// The servers know, whom this may not ask.
     fn held(&self) -> Option<Usage> {
         None
+    }
+
+    fn metrics(&self) -> Option<StoreMetrics> {
+        Some(self.meter.snapshot())
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

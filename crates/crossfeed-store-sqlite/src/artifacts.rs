@@ -12,7 +12,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, Clock, Damage, Digest, ListedArtifact, ReadCache, Recorded,
-    StoreError, StoredArtifact, Tombstone,
+    StoreError, StoreMeter, StoredArtifact, Tombstone,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::Mutex;
@@ -33,6 +33,7 @@ pub(crate) struct Artifacts {
     clock: Arc<dyn Clock>,
     database: Database,
     loaded: ReadCache<(ArtifactId, CallId), StoredArtifact>,
+    meter: Arc<StoreMeter>,
     /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
     /// are passed over.
     retired: Mutex<RowKey>,
@@ -43,10 +44,12 @@ impl Artifacts {
         directory: &Path,
         options: SqliteOptions,
         clock: Arc<dyn Clock>,
+        meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
             database: Database::open(directory, &rows::LAYOUT, &options, DURABILITY, false)?,
             loaded: ReadCache::new(options.loaded_bytes),
+            meter,
             retired: Mutex::new(START),
             options,
             clock,
@@ -229,7 +232,9 @@ impl Artifacts {
                     return Ok(expired_lookup(header.tool));
                 }
                 let version = header.number.unsigned_abs();
-                if let Some(artifact) = self.loaded.get(&name.0, &ids, version) {
+                let loaded = self.loaded.get(&name.0, &ids, version);
+                self.meter.cached(loaded.is_some());
+                if let Some(artifact) = loaded {
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 let in_row = if header.in_file {

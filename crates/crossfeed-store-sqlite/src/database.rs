@@ -17,6 +17,8 @@ pub(crate) struct Database {
     reader: Mutex<Connection>,
     /// None where nothing can be written.
     writer: Option<Writer>,
+    /// Whether there is none, and none was to be made.
+    is_absent: bool,
     pub(crate) files: Files,
     busy_timeout: Duration,
     orphan_age: Duration,
@@ -32,7 +34,9 @@ impl Database {
         durability: SqliteDurability,
         may_be_absent: bool,
     ) -> Result<Self, StoreError> {
-        let OpenedStore { reader, writer } = match open::open(directory, layout, options) {
+        let opened = open::open(directory, layout, options);
+        let is_absent = matches!(opened, Err(StoreError::Absent));
+        let OpenedStore { reader, writer } = match opened {
             Err(StoreError::Absent | StoreError::ReadOnly { .. }) if may_be_absent => {
                 open::empty(layout, options)?
             }
@@ -42,6 +46,7 @@ impl Database {
             layout,
             reader: Mutex::new(reader),
             writer: writer.map(|writer| Writer::new(writer, layout)),
+            is_absent,
             files: Files::new(directory, layout.files, durability),
             busy_timeout: options.busy_timeout,
             orphan_age: options.orphan_age,
@@ -54,6 +59,10 @@ impl Database {
 
     pub(crate) fn can_write(&self) -> bool {
         self.writer.is_some()
+    }
+
+    pub(crate) fn is_absent(&self) -> bool {
+        self.is_absent
     }
 
     pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {

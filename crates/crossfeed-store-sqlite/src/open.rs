@@ -143,15 +143,8 @@ impl<'o> Opening<'o> {
 
     /// Whether no file may be made in the directory, so that SQLite cannot have its log there.
     fn is_closed(&self) -> bool {
-        let name = format!("{}.{}.partial", self.layout.database, process::id());
-        let probe = self.directory.join(name);
-        match create(&probe) {
-            Ok(_) => {
-                let _ = fs::remove_file(probe);
-                false
-            }
-            Err(error) => fault::is_refusal(error.kind()),
-        }
+        let made = make_and_remove(self.directory);
+        made.is_err_and(|error| fault::is_refusal(error.kind()))
     }
 
     fn open_to_write(&self) -> Result<Connection, StoreError> {
@@ -305,6 +298,22 @@ impl<'o> Opening<'o> {
             _ => Err(StoreError::Foreign),
         }
     }
+}
+
+/// Makes a file in a directory, and removes it.
+fn make_and_remove(directory: &Path) -> io::Result<()> {
+    let probe = directory.join(format!("crossfeed.{}.partial", process::id()));
+    create(&probe)?;
+    let _ = fs::remove_file(probe);
+    Ok(())
+}
+
+/// Whether what is missing of a directory can be made: a file can, in the first one above that is there.
+pub(crate) fn can_be_made(directory: &Path) -> Result<(), StoreError> {
+    let there = directory.ancestors().find(|place| place.exists());
+    // A relative path may begin in the directory of the process.
+    let made = make_and_remove(there.unwrap_or(Path::new("")));
+    made.map_err(|error| fault::writing(PLACE, error))
 }
 
 /// The directories that have a new name in them once this one was made: itself, its parent, and those

@@ -66,7 +66,8 @@ pub struct SqliteOptions {
     /// changes wakes at once, and a look-up takes less than a millisecond.
     pub poll_interval: Duration,
     /// Whether there must be a store in the directory already; else opening makes one. For a command that
-    /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
+    /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError), and where only
+    /// artifacts were kept, results read as unknown and are not recorded.
     pub must_exist: bool,
 }
 

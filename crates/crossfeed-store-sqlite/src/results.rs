@@ -23,7 +23,8 @@ use crate::{
 };
 use changes::Changes;
 use crossfeed_store::{
-    Clock, Damage, Digest, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoredResult,
+    Clock, Damage, Digest, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoreMeter,
+    StoredResult,
 };
 use crossfeed_wire::{CallId, Scope};
 use record::Header;
@@ -45,6 +46,7 @@ pub(crate) struct Results {
     database: Database,
     loaded: ReadCache<CallId, StoredResult>,
     changes: Arc<Changes>,
+    pub(crate) meter: Arc<StoreMeter>,
 }
 
 /// The results, for the parts of the store that are asked for by themselves.
@@ -71,9 +73,8 @@ impl Results {
         directory: &Path,
         options: SqliteOptions,
         clock: Arc<dyn Clock>,
+        meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
-        // The directory is a store already, for its artifacts were opened.
-        let options = options.with_must_exist(false);
         Ok(Self {
             database: Database::open(
                 directory,
@@ -84,6 +85,7 @@ impl Results {
             )?,
             loaded: ReadCache::new(options.loaded_bytes),
             changes: Arc::default(),
+            meter,
             options,
             clock,
         })
@@ -307,6 +309,8 @@ impl Results {
             self.loaded.remove(scope, call);
         }
         self.sql(transaction.commit())?;
+        self.meter.evicted(gone.evicted);
+        self.meter.expired(gone.expired);
         Ok(gone.files)
     }
 
@@ -341,6 +345,7 @@ impl Results {
                 };
                 (header, loaded, contents)
             };
+            self.meter.cached(loaded.is_some());
             let number = header.number;
             let result = match loaded {
                 Some(result) => Some(result),
@@ -358,13 +363,9 @@ impl Results {
             match self.touch(number, now, TOUCH_TIMEOUT, keep) {
                 Ok(Some(result)) => return Ok(Lookup::Found(result)),
                 Ok(None) => found = Some(result),
-                // It can be read all the same.
-                Err(
-                    StoreError::Locked { .. }
-                    | StoreError::NoSpace { .. }
-                    | StoreError::ReadOnly { .. },
-                ) => return Ok(Lookup::Found(keep())),
-                Err(error) => return Err(error),
+                Err(error @ StoreError::Damaged { .. }) => return Err(error),
+                // It can be read all the same: a use is no record.
+                Err(_) => return Ok(Lookup::Found(keep())),
             }
         }
         // It was there each time, and went each time before its use was noted.

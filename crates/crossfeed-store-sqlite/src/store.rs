@@ -4,6 +4,7 @@ use crate::{
     artifacts::Artifacts,
     blocking::run,
     clock::CalendarClock,
+    open,
     options::SqliteOptions,
     probe::{self, SqliteProbe},
     results::{Results, SharedResults},
@@ -11,7 +12,8 @@ use crate::{
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded,
-    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ResultStore, StateStore, StoreError, StoreMeter, StoreMetrics, StoreOperation, StoredArtifact,
+    StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
@@ -80,6 +82,7 @@ struct Inner {
     directory: PathBuf,
     artifacts: Artifacts,
     results: Kept,
+    meter: Arc<StoreMeter>,
 }
 
 /// Where results are kept.
@@ -130,9 +133,10 @@ impl SqliteStore {
         in_memory: MemoryStore,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
-        let artifacts = Artifacts::open(directory, options.clone(), clock.clone())?;
+        let meter = Arc::<StoreMeter>::default();
+        let artifacts = Artifacts::open(directory, options.clone(), clock.clone(), meter.clone())?;
         let results = if options.keep_results {
-            let results = Results::open(directory, options, clock)?;
+            let results = Results::open(directory, options, clock, meter.clone())?;
             Kept::OnDisk(SharedResults(Arc::new(results)))
         } else {
             Kept::InMemory(in_memory)
@@ -142,7 +146,18 @@ impl SqliteStore {
             directory,
             artifacts,
             results,
+            meter,
         })))
+    }
+
+    /// Looks whether [`open`](Self::open) could make a store in a directory that is not there: makes a file where the
+    /// first new name would stand, and removes it. Waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::ReadOnly`], [`StoreError::NoSpace`] and [`StoreError::Unavailable`] when it could not.
+    pub fn can_be_made(directory: impl AsRef<Path>) -> Result<(), StoreError> {
+        open::can_be_made(directory.as_ref())
     }
 
     /// Asks the disk what is there. Waits for it.
@@ -155,11 +170,16 @@ impl SqliteStore {
             directory,
             artifacts,
             results,
+            ..
         } = &*self.0;
         let (artifacts_number, artifact_bytes) = artifacts.total()?;
         let [can_write, keeps_results] = match results {
             Kept::InMemory(_) => [true, false],
-            Kept::OnDisk(SharedResults(results)) => [results.database().can_write(), true],
+            // What is not there can be made where artifacts can be written.
+            Kept::OnDisk(SharedResults(results)) => {
+                let database = results.database();
+                [database.can_write() || database.is_absent(), true]
+            }
         };
         let (results, result_bytes) = match results {
             Kept::InMemory(results) => {
@@ -228,7 +248,8 @@ impl ResultStore for SqliteStore {
             Kept::OnDisk(SharedResults(results)) => results.clone(),
         };
         let (scope, call) = (scope.clone(), call.clone());
-        run(move || results.put(&scope, &call, result)).await
+        let put = run(move || results.put(&scope, &call, result));
+        self.0.meter.time(StoreOperation::Put, put).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
@@ -237,7 +258,8 @@ impl ResultStore for SqliteStore {
             Kept::OnDisk(SharedResults(results)) => results.clone(),
         };
         let (scope, call) = (scope.clone(), call.clone());
-        run(move || results.get(&scope, &call)).await
+        let get = run(move || results.get(&scope, &call));
+        self.0.meter.time(StoreOperation::Get, get).await
     }
 
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
@@ -256,7 +278,8 @@ impl ResultStore for SqliteStore {
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
         let (inner, scope) = (self.0.clone(), scope.clone());
-        run(move || inner.artifacts.put(&scope, &artifact)).await
+        let put = run(move || inner.artifacts.put(&scope, &artifact));
+        self.0.meter.time(StoreOperation::PutArtifact, put).await
     }
 
     async fn get_artifact(
@@ -267,12 +290,14 @@ impl ResultStore for SqliteStore {
     ) -> Result<ArtifactLookup, StoreError> {
         let inner = self.0.clone();
         let name = (scope.clone(), artifact.clone(), call.clone());
-        run(move || inner.artifacts.get(&name)).await
+        let get = run(move || inner.artifacts.get(&name));
+        self.0.meter.time(StoreOperation::GetArtifact, get).await
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let (inner, scope) = (self.0.clone(), scope.clone());
-        run(move || inner.artifacts.list(&scope)).await
+        let list = run(move || inner.artifacts.list(&scope));
+        self.0.meter.time(StoreOperation::List, list).await
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
@@ -281,20 +306,22 @@ impl ResultStore for SqliteStore {
             Kept::OnDisk(SharedResults(results)) => results.clone(),
         };
         let scope = scope.clone();
-        run(move || results.list(&scope)).await
+        let list = run(move || results.list(&scope));
+        self.0.meter.time(StoreOperation::List, list).await
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         let inner = self.0.clone();
         let of = scope.clone();
-        run(move || {
+        let remove = run(move || {
             inner.artifacts.remove_session(&of)?;
             match &inner.results {
                 Kept::InMemory(_) => Ok(()),
                 Kept::OnDisk(SharedResults(results)) => results.remove_session(&of),
             }
-        })
-        .await?;
+        });
+        let meter = &self.0.meter;
+        meter.time(StoreOperation::RemoveSession, remove).await?;
         match &self.0.results {
             Kept::InMemory(results) => results.remove_session(scope).await,
             Kept::OnDisk(_) => Ok(()),
@@ -307,6 +334,18 @@ impl ResultStore for SqliteStore {
             Kept::InMemory(results) => results.held(),
             Kept::OnDisk(_) => None,
         }
+    }
+
+    /// Of results in memory, only what has left it.
+    fn metrics(&self) -> Option<StoreMetrics> {
+        let mut metrics = self.0.meter.snapshot();
+        if let Kept::InMemory(results) = &self.0.results
+            && let Some(of_results) = results.metrics()
+        {
+            metrics.evicted = of_results.evicted;
+            metrics.expired = of_results.expired;
+        }
+        Some(metrics)
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

@@ -63,6 +63,7 @@ pub async fn run_all(harness: &dyn Harness) {
     a_record_is_found_as_it_was(&*fresh().await).await;
     the_same_again_is_unchanged(&*fresh().await).await;
     nothing_is_overwritten(&*fresh().await).await;
+    every_byte_decides_whether_it_is_the_same(&*fresh().await).await;
     no_scope_reaches_another(&*fresh().await).await;
     listing_is_by_use(&*fresh().await).await;
     a_removed_session_is_unknown(&*fresh().await).await;
@@ -85,6 +86,7 @@ pub async fn run_all(harness: &dyn Harness) {
     sweeping_keeps_what_lives(harness).await;
 
     artifacts_are_found(&*fresh().await).await;
+    every_byte_of_an_artifact_decides_whether_it_is_the_same(&*fresh().await).await;
     an_artifact_is_found_as_it_was(&*fresh().await).await;
     artifacts_are_listed_oldest_first(&*fresh().await).await;
     of_several_artifacts_one_is_new(&*fresh().await).await;

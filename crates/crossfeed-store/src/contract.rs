@@ -2,7 +2,7 @@
 
 use crate::{
     ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, Recorded, StateStore, StoreError,
-    StoredArtifact, StoredResult, Usage,
+    StoreMetrics, StoredArtifact, StoredResult, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -191,6 +191,12 @@ pub trait ResultStore: Send + Sync {
     /// How much the store holds, and how much has left it, over all scopes; `None` if it does not know. Metrics
     /// call this from any thread, and it answers at once, without its backend.
     fn held(&self) -> Option<Usage> {
+        None
+    }
+
+    /// What the store counted of its own process's requests since it was opened; `None` if it does not count. It answers
+    /// at once, without its backend, as [`held`](Self::held) does.
+    fn metrics(&self) -> Option<StoreMetrics> {
         None
     }
 

@@ -189,6 +189,9 @@ impl StoreError {
                 Damage::Result { .. } => {
                     "make the call again if repeating it does no harm, and check where the store keeps its data"
                 }
+                Damage::Record { .. } => {
+                    "remove the record where the store keeps its data, and what it is about begins anew; and check that place"
+                }
                 Damage::Database => {
                     "stop using the store's directory, keep a copy of it, and restore a backup or begin with an empty one"
                 }
@@ -225,6 +228,12 @@ pub enum Damage {
     Result {
         /// The call.
         call_id: CallId,
+    },
+    /// One record of the host; the others can be read.
+    #[strum(to_string = "the record `{key}` is not as it was written")]
+    Record {
+        /// The key of the record.
+        key: String,
     },
     /// The tables of the store, so that nothing can be relied on.
     #[strum(to_string = "its database cannot be read")]
@@ -307,6 +316,15 @@ mod tests {
                     source: None,
                 },
                 "the store is damaged: its database cannot be read",
+            ),
+            (
+                StoreError::Damaged {
+                    damage: Damage::Record {
+                        key: "gateway/key/0".to_owned(),
+                    },
+                    source: None,
+                },
+                "the store is damaged: the record `gateway/key/0` is not as it was written",
             ),
             (StoreError::Absent, "there is no store in this directory"),
             (

@@ -150,7 +150,8 @@ pub trait CallLeases: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] and its like when the backend fails. Some may have been renewed.
+    /// [`StoreError::Unavailable`] and its like when the backend fails for all of them. Where it fails for some, as
+    /// where a part of it is away, the others are renewed.
     async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError>;
 
     /// Gives a call up, and wakes those who wait for it. One that is not the owner's stays.

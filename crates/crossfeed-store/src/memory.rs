@@ -24,8 +24,8 @@ mod tests;
 
 use crate::{
     ArtifactLookup, ArtifactMissing, CallLeases, Clock, Listed, ListedArtifact, Lookup,
-    MemoryLimits, Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact,
-    StoredResult, SystemClock, Usage,
+    MemoryLimits, Missing, Recorded, ResultStore, StateStore, StoreError, StoreMetrics,
+    StoredArtifact, StoredResult, SystemClock, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -335,6 +335,16 @@ impl ResultStore for MemoryStore {
 
     fn held(&self) -> Option<Usage> {
         Some(self.usage())
+    }
+
+    /// Only what has left the store: it has no backend to wait for.
+    fn metrics(&self) -> Option<StoreMetrics> {
+        let [evicted, expired] = self.shared.lost();
+        Some(StoreMetrics {
+            evicted,
+            expired,
+            ..StoreMetrics::default()
+        })
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

@@ -12,7 +12,7 @@ use crossfeed::{
     artifact::{ArtifactId, ListedArtifact, StoredArtifact},
     store::{
         ArtifactLookup, CallLeases, Listed, Lookup, MemoryLimits, MemoryStore, Recorded,
-        ResultStore, StateStore, StoreError, StoredResult, Usage,
+        ResultStore, StateStore, StoreError, StoreMetrics, StoredResult, Usage,
     },
 };
 use parking_lot::Mutex;
@@ -79,6 +79,10 @@ impl ResultStore for AuditedStore {
 
     fn held(&self) -> Option<Usage> {
         self.inner.held()
+    }
+
+    fn metrics(&self) -> Option<StoreMetrics> {
+        self.inner.metrics()
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

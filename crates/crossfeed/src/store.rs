@@ -15,9 +15,11 @@
 
 pub use crossfeed_store::{
     Acquired, ArtifactLookup, ArtifactMissing, BlobName, BlobStore, Budget, CallLeases, CallWait,
-    Clock, Damage, Digest, DigestError, Expected, Flights, LeaseOwner, Leased, Listed, Lookup,
-    ManualClock, MemoryLimits, MemoryStore, Missing, Recorded, ResultKind, ResultStore, ScopeTag,
-    StateRecord, StateStore, StoreError, StoredResult, SystemClock, Tombstone, Usage,
+    Clock, Damage, Digest, DigestError, Expected, Flights, LATENCY_BOUNDS, LeaseOwner, Leased,
+    Listed, Lookup, ManualClock, MemoryLimits, MemoryStore, MeteredBlobs, Missing,
+    OperationMetrics, Recorded, ResultKind, ResultStore, ScopeTag, StateRecord, StateStore,
+    StoreError, StoreMeter, StoreMetrics, StoreOperation, StoredResult, SystemClock, Tombstone,
+    Usage,
 };
 #[cfg(feature = "object")]
 #[cfg_attr(docsrs, doc(cfg(feature = "object")))]
@@ -27,8 +29,8 @@ pub use crossfeed_store_object::{
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use crossfeed_store_redis::{
-    LATENCY_BOUNDS, OperationMetrics, Password, RedisDurability, RedisMetrics, RedisMode,
-    RedisOptions, RedisPersistence, RedisReport, RedisStore, RedisUrlError,
+    Password, RedisDurability, RedisMode, RedisOptions, RedisPersistence, RedisReport, RedisStore,
+    RedisUrlError, TlsIdentity,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]

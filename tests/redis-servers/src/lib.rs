@@ -1,7 +1,7 @@
 //! Redis servers for tests: on loopback, on free ports, with their data in temporary folders. They end with the test.
 //!
 //! Where `redis-server` is not installed, [`is_installed`] says so aloud; with `CROSSFEED_REQUIRE_REDIS=1` that is a
-//! failure.
+//! failure. `CROSSFEED_REDIS_SERVER` names another program that speaks the same, such as `valkey-server`.
 
 mod folder;
 mod group;
@@ -13,10 +13,10 @@ mod talk;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-pub use group::{Cluster, Replicated};
+pub use group::{Cluster, Group, Replicated};
 pub use port::free_port;
 pub use proxy::{Proxy, Weather};
-pub use server::{Server, is_installed};
+pub use server::{Server, faketime, fill_disk, is_installed, patient};
 pub use talk::{Answer, ask};
 
 /// Why a server is not as a test needs it.

@@ -1,7 +1,11 @@
 //! A connection to a server that can be slow, silent or cut.
 
 use crate::Problem;
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{
@@ -37,9 +41,13 @@ pub struct Proxy {
     task: JoinHandle<()>,
 }
 
+/// Where servers of a group come from, by which a proxy tells them from clients.
+pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+
 #[derive(Debug)]
 struct State {
-    weather: Weather,
+    /// Of clients, and of other servers.
+    weather: [Weather; 2],
     /// Bytes of answers that still pass until a connection is cut.
     left: Option<usize>,
     cuts: usize,
@@ -67,7 +75,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let state = Arc::new(watch::Sender::new(State {
-            weather: Weather::Fair,
+            weather: [Weather::Fair; 2],
             left: None,
             cuts: 0,
         }));
@@ -89,7 +97,12 @@ impl Proxy {
 
     /// Changes how all connections are from now on.
     pub fn set(&self, weather: Weather) {
-        self.state.send_modify(|state| state.weather = weather);
+        self.state.send_modify(|state| state.weather = [weather; 2]);
+    }
+
+    /// Changes how connections from other servers of a [group](crate::Replicated) are from now on.
+    pub fn set_for_servers(&self, weather: Weather) {
+        self.state.send_modify(|state| state.weather[1] = weather);
     }
 
     /// Cuts a connection once, after so many bytes more of answers.
@@ -125,7 +138,9 @@ async fn listen(listener: TcpListener, to: u16, state: Arc<watch::Sender<State>>
 }
 
 async fn pass(client: TcpStream, to: u16, state: Arc<watch::Sender<State>>) {
-    if state.borrow().weather == Weather::Cut {
+    let from = client.peer_addr().map(|address| address.ip());
+    let from = usize::from(from.is_ok_and(|from| from == PEER));
+    if state.borrow().weather[from] == Weather::Cut {
         return;
     }
     let Ok(server) = TcpStream::connect(("127.0.0.1", to)).await else {
@@ -135,12 +150,13 @@ async fn pass(client: TcpStream, to: u16, state: Arc<watch::Sender<State>>) {
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
     tokio::select! {
-        () = copy(Way::Requests, client_read, server_write, &state) => {}
-        () = copy(Way::Answers, server_read, client_write, &state) => {}
+        () = copy(from, Way::Requests, client_read, server_write, &state) => {}
+        () = copy(from, Way::Answers, server_read, client_write, &state) => {}
     }
 }
 
 async fn copy(
+    client: usize,
     way: Way,
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -151,13 +167,13 @@ async fn copy(
         let Ok(read @ 1..) = from.read(&mut buffer).await else {
             return;
         };
-        let passes = |state: &State| match state.weather {
+        let passes = |state: &State| match state.weather[client] {
             Weather::Silent => false,
             Weather::Unanswered => way == Way::Requests,
             Weather::Fair | Weather::Slow | Weather::Cut => true,
         };
         let weather = match state.subscribe().wait_for(passes).await {
-            Ok(state) => state.weather,
+            Ok(state) => state.weather[client],
             Err(_) => return,
         };
         let mut cut = (weather == Weather::Cut).then_some(CUT_AFTER.min(read));

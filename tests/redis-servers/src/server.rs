@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
     time::{Duration, Instant},
@@ -35,7 +35,7 @@ const TRIES: usize = 5;
 pub fn is_installed() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     let installed = *INSTALLED.get_or_init(|| {
-        let version = Command::new("redis-server")
+        let version = Command::new(program())
             .arg("--version")
             .stdout(Stdio::null())
             .status();
@@ -46,18 +46,61 @@ pub fn is_installed() -> bool {
         assert_ne!(
             required.as_deref(),
             Ok("1"),
-            "redis-server is not installed"
+            "{} is not installed",
+            program()
         );
-        let _ = writeln!(std::io::stderr(), "skip: redis-server is not installed");
+        let _ = writeln!(std::io::stderr(), "skip: {} is not installed", program());
     }
     installed
+}
+
+/// The program of the servers: `redis-server`, or another that takes the same options, such as `valkey-server`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "which server the tests run on, their environment says"
+)]
+fn program() -> String {
+    std::env::var("CROSSFEED_REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
+}
+
+/// The library that gives a process another clock, where it is installed. Where it is not, says that tests are skipped.
+///
+/// # Panics
+///
+/// Where it is not, and `CROSSFEED_REQUIRE_FAKETIME` is 1.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how strict a run of the tests is, its environment says"
+)]
+pub fn faketime() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+        let mut places = folders.map(|folder| folder.path().join("faketime/libfaketime.so.1"));
+        places.find(|place| place.exists())
+    });
+    if found.is_none() {
+        let required = std::env::var("CROSSFEED_REQUIRE_FAKETIME");
+        assert_ne!(required.as_deref(), Ok("1"), "faketime is not installed");
+        let _ = writeln!(std::io::stderr(), "skip: faketime is not installed");
+    }
+    found.as_deref()
+}
+
+/// How a server is started.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    arguments: Vec<String>,
+    /// How far its clock is ahead, in seconds.
+    ahead: i64,
 }
 
 /// A server of its own folder and port, which is killed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
     port: u16,
-    arguments: Vec<String>,
+    launch: Launch,
     process: Process,
     folder: Folder,
 }
@@ -74,14 +117,18 @@ impl Server {
     ///
     /// When it does not answer in time.
     pub async fn start(options: &[&str]) -> Result<Self, Problem> {
-        Self::start_as(None, &[&["--save", ""], options].concat()).await
+        Self::start_as(None, &[&["--save", ""], options].concat(), 0).await
     }
 
-    /// Starts a server with a file of configuration, which it may rewrite.
-    pub(crate) async fn start_as(file: Option<&str>, options: &[&str]) -> Result<Self, Problem> {
+    /// Starts a server with a file of configuration, which it may rewrite, and a clock that is so many seconds ahead.
+    pub(crate) async fn start_as(
+        file: Option<&str>,
+        options: &[&str],
+        ahead: i64,
+    ) -> Result<Self, Problem> {
         let mut problem = Problem::new();
         for _ in 0..TRIES {
-            match Self::try_start(file, options).await {
+            match Self::try_start(file, options, ahead).await {
                 Ok(server) => return Ok(server),
                 Err(error) => problem = error,
             }
@@ -89,7 +136,7 @@ impl Server {
         Err(problem)
     }
 
-    async fn try_start(file: Option<&str>, options: &[&str]) -> Result<Self, Problem> {
+    async fn try_start(file: Option<&str>, options: &[&str], ahead: i64) -> Result<Self, Problem> {
         let (port, folder) = (free_port()?, Folder::new()?);
         let mut arguments = Vec::new();
         if let Some(text) = file {
@@ -100,10 +147,11 @@ impl Server {
         let (port_text, place) = (port.to_string(), folder.0.display().to_string());
         let own = ["--port", &port_text, "--bind", "127.0.0.1", "--dir", &place];
         arguments.extend(own.iter().chain(options).map(|&text| text.to_owned()));
+        let launch = Launch { arguments, ahead };
         let mut server = Self {
             port,
-            process: Process::start(&folder.0, &arguments)?,
-            arguments,
+            process: Process::start(&folder.0, &launch)?,
+            launch,
             folder,
         };
         server.is_up().await?;
@@ -173,9 +221,14 @@ impl Server {
         Ok(answer.field(field).to_owned())
     }
 
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.process.0.id())
+            .ok()
+            .and_then(Pid::from_raw)
+    }
+
     fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.process.0.id()).ok();
-        if let Some(pid) = pid.and_then(Pid::from_raw) {
+        if let Some(pid) = self.pid() {
             // A process that is gone is not an error.
             let _ = kill_process(pid, signal);
         }
@@ -191,6 +244,32 @@ impl Server {
         self.signal(Signal::CONT);
     }
 
+    /// Fills its disk, or makes room again: no file of it can grow meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the process has ended, or the system cannot do this.
+    pub fn fill_disk(&self, is_full: bool) -> Result<(), Problem> {
+        let pid = self.pid().ok_or("the server has ended")?;
+        fill_disk(pid, is_full)
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// When that takes too long.
+    pub async fn is_ended(&mut self) -> Result<(), Problem> {
+        let end = Instant::now() + START;
+        while !self.process.has_ended() {
+            if Instant::now() > end {
+                return Err("the server does not end".to_owned());
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
     /// Kills it, as `kill -9` does.
     pub fn kill(&mut self) {
         self.process.end();
@@ -202,23 +281,66 @@ impl Server {
     ///
     /// When it does not answer in time.
     pub async fn restart(&mut self) -> Result<(), Problem> {
-        self.process = Process::start(&self.folder.0, &self.arguments)?;
+        self.process = Process::start(&self.folder.0, &self.launch)?;
         self.is_up().await
     }
 }
 
+/// A command that runs a program whose files may be kept from growing by [`fill_disk`]: it is not killed for it.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "tests start processes")]
+pub fn patient(program: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", program]);
+    command
+}
+
+/// Fills the disk for a process, or makes room again: no file can grow by what it writes meanwhile, which fails as on a
+/// full disk, but with another number. The process must ignore the signal that comes with it, as a [`patient`] one does.
+///
+/// # Errors
+///
+/// When the process has ended, or the system cannot do this.
+#[cfg(target_os = "linux")]
+pub fn fill_disk(pid: Pid, is_full: bool) -> Result<(), Problem> {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit {
+        current: is_full.then_some(0),
+        maximum: None,
+    };
+    let limited = prlimit(Some(pid), Resource::Fsize, limit);
+    limited.map(drop).map_err(|error| error.to_string())
+}
+
+/// As on Linux, but it always fails.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn fill_disk(_: Pid, _: bool) -> Result<(), Problem> {
+    Err("only Linux limits the files of another process".to_owned())
+}
+
 impl Process {
-    #[expect(clippy::disallowed_methods, reason = "tests start servers")]
-    fn start(folder: &Path, arguments: &[String]) -> Result<Self, Problem> {
-        let failed = |error: std::io::Error| format!("redis-server: {error}");
+    fn start(folder: &Path, launch: &Launch) -> Result<Self, Problem> {
+        let failed = |error: std::io::Error| format!("{}: {error}", program());
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(folder.join("log"))
             .map_err(failed)?;
-        let mut command = Command::new("redis-server");
+        let mut command = patient(&program());
+        if launch.ahead != 0 {
+            let library = faketime().ok_or("faketime is not installed")?;
+            // An allocator that asks for the time before the library is there ends in a loop: the system's does not.
+            command
+                .env("LD_PRELOAD", format!("{} libc.so.6", library.display()))
+                .env("FAKETIME", format!("{:+}s", launch.ahead))
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         command
-            .args(arguments)
+            .args(&launch.arguments)
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(Stdio::null());

@@ -1,7 +1,8 @@
 //! The servers start, answer, fail as they are told to, and end.
 
 use crossfeed_redis_servers::{
-    Cluster, Proxy, Replicated, Server, Weather, free_port, is_installed,
+    Cluster, Group, Proxy, Replicated, Server, Weather, eventually, faketime, free_port,
+    is_installed,
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::timeout;
@@ -161,4 +162,86 @@ async fn a_proxy_cuts_once_after_so_many_bytes() {
 fn no_port_is_given_twice() {
     let ports = [(); 200].map(|()| free_port().unwrap());
     assert_eq!(BTreeSet::from(ports).len(), ports.len());
+}
+
+#[tokio::test]
+async fn a_server_whose_disk_is_full_says_so_until_there_is_room() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&["--appendonly", "yes", "--appendfsync", "everysec"])
+        .await
+        .unwrap();
+    let set = || server.ask(&["SET", "a", "1"]);
+    set().await.unwrap();
+    server.fill_disk(true).unwrap();
+    eventually("the disk is full", || async {
+        Ok(set()
+            .await
+            .is_err_and(|problem| problem.starts_with("MISCONF")))
+    })
+    .await
+    .unwrap();
+    server.fill_disk(false).unwrap();
+    eventually("there is room", || async { Ok(set().await.is_ok()) })
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_server_may_have_another_clock() {
+    if !is_installed() || faketime().is_none() {
+        return;
+    }
+    let mut group = Group::new(1, &[]).with_clock(1, 300).start().await.unwrap();
+    let time = async |server: &Server| {
+        let time = server.ask(&["TIME"]).await.unwrap().texts();
+        time[0].parse::<i64>().unwrap()
+    };
+    let ahead = time(&group.servers[1]).await - time(&group.servers[0]).await;
+    assert!((299..=301).contains(&ahead), "{ahead}");
+    group.servers[0].kill();
+    group.is_promoted(0).await.unwrap();
+}
+
+#[tokio::test]
+async fn servers_are_cut_off_from_each_other_and_not_from_clients() {
+    if !is_installed() {
+        return;
+    }
+    let group = Group::new(1, &[]).with_proxies().start().await.unwrap();
+    assert_eq!(group.primary().await.unwrap(), 0);
+    let ask = |words| crossfeed_redis_servers::ask(group.proxies[0].port(), words);
+    group.proxies[0].set_for_servers(Weather::Silent);
+    assert_eq!(ask(&["SET", "a", "1"]).await.unwrap().text(), "OK");
+    group.is_promoted(0).await.unwrap();
+    assert_eq!(ask(&["GET", "a"]).await.unwrap().text(), "1");
+    let other = group.servers[1].ask(&["GET", "a"]).await.unwrap();
+    assert_eq!(other.text(), "");
+    group.proxies[0].set_for_servers(Weather::Fair);
+    group.is_whole().await.unwrap();
+    assert_eq!(group.primary().await.unwrap(), 1);
+    assert_eq!(ask(&["GET", "a"]).await.unwrap().text(), "");
+}
+
+#[tokio::test]
+async fn a_replica_of_a_cluster_takes_over_and_slots_move() {
+    if !is_installed() {
+        return;
+    }
+    let mut cluster = Cluster::start_with_replicas(3, 1, &[]).await.unwrap();
+    assert_eq!(cluster.primaries().await.unwrap(), [0, 1, 2]);
+    // `b` is of the first node's slots.
+    cluster.nodes[0].ask(&["SET", "b", "1"]).await.unwrap();
+    cluster.move_slot("b", 0, 1).await.unwrap();
+    let got = cluster.nodes[1].ask(&["GET", "b"]).await.unwrap();
+    assert_eq!(got.text(), "1");
+    cluster.nodes[1].ask(&["WAIT", "1", "1000"]).await.unwrap();
+    cluster.nodes[1].kill();
+    cluster.is_replaced(1).await.unwrap();
+    cluster.nodes[1].restart().await.unwrap();
+    cluster.is_whole().await.unwrap();
+    assert_eq!(cluster.primaries().await.unwrap(), [0, 2, 4]);
+    let got = cluster.nodes[4].ask(&["GET", "b"]).await.unwrap();
+    assert_eq!(got.text(), "1");
 }

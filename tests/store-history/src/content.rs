@@ -9,6 +9,11 @@ fn bytes(number: u64) -> usize {
     }
 }
 
+/// The length of the content of a number.
+pub(crate) fn length(number: u64) -> usize {
+    bytes(number).max(21) + 1
+}
+
 /// The content of a number: a JSON text that begins with it.
 pub(crate) fn make(number: u64) -> String {
     let mut text = format!("\"{number:020}");
@@ -31,12 +36,13 @@ pub(crate) fn read(bytes: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{make, read};
+    use super::{length, make, read};
 
     #[test]
     fn a_content_tells_its_number_and_no_other_bytes_do() {
         for number in [0, 59, 61, 99, 12_345_678_901, u64::MAX] {
             let content = make(number);
+            assert_eq!(content.len(), length(number));
             assert_eq!(read(content.as_bytes()), Some(number));
             assert_eq!(read(&content.as_bytes()[..content.len() - 1]), None);
             let other = content.replace(char::from(content.as_bytes()[20]), "x");

@@ -35,7 +35,7 @@ pub(crate) enum Moment {
     End(Outcome),
 }
 
-/// What is done to the call `id` of a session.
+/// What is done to the call `id` of a session, or to the record of the host whose key is the session's number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operation {
     pub(crate) action: Action,
@@ -55,6 +55,12 @@ pub(crate) enum Action {
     Acquire,
     Renew,
     Release,
+    /// Removes the session.
+    Remove,
+    /// Reads the record of the host.
+    Read,
+    /// Writes this number as the record of the host, if the record is of this version, or if there is none.
+    Write(u64, Option<u64>),
 }
 
 /// What came of an operation.
@@ -77,6 +83,10 @@ pub(crate) enum Outcome {
     /// Whether a lease was still there.
     Kept(bool),
     Done,
+    /// The record of the host: its number and version.
+    Record(Option<(u64, u64)>),
+    /// The version that was written, unless something else was there than expected.
+    Written(Option<u64>),
     /// The store could not answer: its code, whether it may be tried again, and what it says.
     Failed(String, bool, String),
 }

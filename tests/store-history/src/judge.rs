@@ -3,6 +3,9 @@
 use crate::event::{Action, Event, Moment, Operation, Outcome};
 use std::{collections::BTreeMap, fmt};
 
+mod held;
+mod records;
+
 /// A law of stores that a history may break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Law {
@@ -11,11 +14,15 @@ pub(crate) enum Law {
     Kept,
     Truthful,
     Gone,
+    Removed,
     Limits,
+    Refusals,
     Owners,
     Lapse,
     Ends,
     Errors,
+    Updates,
+    Latest,
 }
 
 impl fmt::Display for Law {
@@ -26,11 +33,15 @@ impl fmt::Display for Law {
             Self::Kept => "what was acknowledged or seen is found from then on",
             Self::Truthful => "`unchanged` is said of the same record, `duplicate` of another",
             Self::Gone => "what has gone does not come back by itself",
+            Self::Removed => "what was removed with its session does not come back",
             Self::Limits => "limits hold at every moment",
+            Self::Refusals => "nothing is refused where something can make room",
             Self::Owners => "a call in flight has one owner",
             Self::Lapse => "a lease ends with its time",
             Self::Ends => "every operation ends within its time",
             Self::Errors => "a store that cannot answer says that it is unavailable",
+            Self::Updates => "no update of a record of the host is lost, and each replaces the one that it expected",
+            Self::Latest => "a record of the host is never an earlier one than before",
         })
     }
 }
@@ -53,6 +64,8 @@ pub(crate) struct Terms {
     pub(crate) tombstones: usize,
     /// Results of one session, at most.
     pub(crate) session_results: usize,
+    /// Results and bytes of the tenant, at most, where it has limits.
+    pub(crate) tenant: Option<(usize, usize)>,
     /// How long a lease lasts, and how much later its end may be noticed, in nanoseconds.
     pub(crate) lease: u64,
     pub(crate) slack: u64,
@@ -68,6 +81,9 @@ pub(crate) struct Verdict {
     pub(crate) violations: Vec<Violation>,
     /// Ids whose record was acknowledged or seen and then lost, where that is allowed.
     pub(crate) lost: usize,
+    /// The most results, and bytes, of one session or tenant that were there at once for sure.
+    pub(crate) most_results: usize,
+    pub(crate) most_bytes: usize,
     /// Operations by what came of them.
     pub(crate) counts: BTreeMap<String, usize>,
 }
@@ -103,6 +119,15 @@ impl Span {
         }
     }
 
+    fn latest_end(&self) -> u64 {
+        self.end.unwrap_or(u64::MAX)
+    }
+
+    /// Whether it may have been done as late as ever: nobody was told that it was.
+    fn is_open(&self) -> bool {
+        matches!(self.outcome, None | Some(Outcome::Failed(..)))
+    }
+
     fn is_gone(&self) -> bool {
         matches!(
             self.outcome,
@@ -126,42 +151,91 @@ impl fmt::Display for Span {
     }
 }
 
+/// What operations are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Result,
+    Artifact,
+    Record,
+}
+
+impl Subject {
+    fn of(action: Action) -> Self {
+        match action {
+            Action::PutArtifact(_) | Action::GetArtifact => Self::Artifact,
+            Action::Read | Action::Write(..) => Self::Record,
+            _ => Self::Result,
+        }
+    }
+}
+
+/// The removals of a session.
+#[derive(Clone, Debug, Default)]
+struct Removals(Vec<Span>);
+
+impl Removals {
+    /// Whether the session may have been removed after the one and before the other, or meanwhile.
+    fn may_part(&self, first: &Span, second: &Span) -> bool {
+        let begin = first.begin.min(second.begin);
+        let end = first.latest_end().max(second.latest_end());
+        self.0
+            .iter()
+            .any(|it| it.begin < end && (it.is_open() || it.latest_end() > begin))
+    }
+}
+
 /// Judges a history by the terms of its run.
 pub(crate) fn judge(events: &[Event], terms: &Terms) -> Verdict {
     let mut verdict = Verdict::default();
-    let mut by_id: BTreeMap<(bool, u64, u64), Vec<Span>> = BTreeMap::new();
+    let mut by_id: BTreeMap<(Subject, u64, u64), Vec<Span>> = BTreeMap::new();
+    let mut removals: BTreeMap<u64, Removals> = BTreeMap::new();
     for span in spans(events) {
         verdict.count(&span);
         verdict.judge_alone(&span, terms);
-        let is_artifact = matches!(
-            span.operation.action,
-            Action::PutArtifact(_) | Action::GetArtifact
-        );
-        let key = (is_artifact, span.operation.session, span.operation.id);
-        by_id.entry(key).or_default().push(span);
+        let Operation {
+            action,
+            session,
+            id,
+        } = span.operation;
+        if action == Action::Remove {
+            removals.entry(session).or_default().0.push(span);
+        } else {
+            let key = (Subject::of(action), session, id);
+            by_id.entry(key).or_default().push(span);
+        }
+    }
+    for spans in by_id.values_mut() {
+        spans.sort_by_key(|span| span.begin);
     }
     let mut uses: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
     let mut records: BTreeMap<u64, usize> = BTreeMap::new();
-    for ((is_artifact, session, _), spans) in &by_id {
-        for span in spans.iter().filter(|_| !is_artifact) {
+    for ((subject, session, _), spans) in &by_id {
+        for span in spans.iter().filter(|_| *subject == Subject::Result) {
             let uses = uses.entry(*session).or_default();
-            uses.push((span.begin, span.end.unwrap_or(u64::MAX)));
+            uses.push((span.begin, span.latest_end()));
             *records.entry(*session).or_default() += usize::from(span.put().is_some());
         }
     }
-    for ((is_artifact, session, _), mut spans) in by_id {
-        spans.sort_by_key(|span| span.begin);
+    verdict.judge_held(&by_id, &removals, terms);
+    let none = Removals::default();
+    for ((subject, session, _), spans) in by_id {
+        if subject == Subject::Record {
+            verdict.judge_host(&spans, terms);
+            continue;
+        }
+        let removals = removals.get(&session).unwrap_or(&none);
         let own = Terms {
-            evicts: terms.evicts && !is_artifact,
+            evicts: terms.evicts && subject == Subject::Result,
             ..terms.clone()
         };
         if own.evicts {
             let uses = uses.get(&session).map_or(&[][..], |uses| uses);
             let records = records.get(&session).copied().unwrap_or_default();
-            verdict.judge_evicted(&spans, uses, records, &own);
+            verdict.judge_evicted(&spans, removals, uses, records, &own);
         }
-        verdict.judge_records(&spans, &own);
-        verdict.judge_leases(&spans, &own);
+        verdict.judge_records(&spans, removals, &own);
+        verdict.judge_removed(&spans, removals);
+        verdict.judge_leases(&spans, removals, &own);
     }
     verdict
 }
@@ -209,6 +283,9 @@ impl Verdict {
             Action::Acquire => "acquire",
             Action::Renew => "renew",
             Action::Release => "release",
+            Action::Remove => "remove session",
+            Action::Read => "read record",
+            Action::Write(..) => "write record",
         };
         let outcome = match &span.outcome {
             None => "never ended",
@@ -226,6 +303,10 @@ impl Verdict {
             Some(Outcome::Kept(true)) => "kept",
             Some(Outcome::Kept(false)) => "lost",
             Some(Outcome::Done) => "done",
+            Some(Outcome::Record(Some(_))) => "found",
+            Some(Outcome::Record(None)) => "nothing",
+            Some(Outcome::Written(Some(_))) => "written",
+            Some(Outcome::Written(None)) => "something else was there",
             Some(Outcome::Failed(..)) => "failed",
         };
         *self
@@ -249,6 +330,9 @@ impl Verdict {
         }
         match &span.outcome {
             Some(Outcome::Garbled) => self.violates(Law::Whole, &[span]),
+            Some(Outcome::Failed(code, ..)) if code == "full" => {
+                self.violates(Law::Refusals, &[span]);
+            }
             Some(Outcome::Failed(code, ..)) if code != "store.unavailable" => {
                 self.violates(Law::Errors, &[span]);
             }
@@ -260,7 +344,7 @@ impl Verdict {
     }
 
     /// Judges what was said of one id of results or artifacts.
-    fn judge_records(&mut self, spans: &[Span], terms: &Terms) {
+    fn judge_records(&mut self, spans: &[Span], removals: &Removals, terms: &Terms) {
         for span in spans {
             let Some(Outcome::Found(number)) = span.outcome else {
                 continue;
@@ -274,14 +358,20 @@ impl Verdict {
         // Which records the id has had is known where nothing is evicted and nothing may be lost.
         if terms.keeps && !terms.evicts {
             let shown = || spans.iter().filter_map(|span| Some((span, span.shows()?)));
-            if let Some((first, number)) = shown().next()
-                && let Some((other, _)) = shown().find(|(_, other)| *other != number)
-            {
+            let mut pairs = shown().zip(shown().skip(1));
+            let differ = |pair: &((&Span, u64), (&Span, u64))| {
+                let ((first, number), (other, another)) = pair;
+                number != another && !removals.may_part(first, other)
+            };
+            if let Some(((first, _), (other, _))) = pairs.find(differ) {
                 self.violates(Law::One, &[first, other]);
             }
             for span in spans {
                 let is_record = shown().next().map(|(_, number)| Some(number) == span.put());
-                if span.outcome == Some(Outcome::Duplicate) && is_record == Some(true) {
+                if span.outcome == Some(Outcome::Duplicate)
+                    && is_record == Some(true)
+                    && removals.0.is_empty()
+                {
                     self.violates(Law::Truthful, &[span]);
                 }
             }
@@ -298,6 +388,7 @@ impl Verdict {
             let seen = before.filter(seen).max_by_key(|other| other.end);
             if let Some(seen) = seen
                 && !terms.evicts
+                && !removals.may_part(seen, span)
             {
                 if terms.keeps {
                     self.violates(Law::Kept, &[seen, span]);
@@ -329,21 +420,22 @@ impl Verdict {
     fn judge_evicted(
         &mut self,
         spans: &[Span],
+        removals: &Removals,
         uses: &[(u64, u64)],
         records: usize,
         terms: &Terms,
     ) {
         let shown = || spans.iter().filter(|span| span.shows().is_some());
         for (first, second) in shown().zip(shown().skip(1)) {
-            if first.shows() == second.shows() {
+            if first.shows() == second.shows() || removals.may_part(first, second) {
                 continue;
             }
             // What was used last goes when all others were used after it. Where both happened at once, either may have been
             // the first.
-            let end = |span: &Span| span.end.unwrap_or(u64::MAX);
-            let end = end(first).max(end(second));
+            let end = first.latest_end().max(second.latest_end());
             let between = |(from, to): &&(u64, u64)| *to >= first.begin && *from <= end;
-            if uses.iter().filter(between).count() < terms.session_results {
+            if terms.tenant.is_none() && uses.iter().filter(between).count() < terms.session_results
+            {
                 self.violates(Law::One, &[first, second]);
             }
         }
@@ -355,14 +447,39 @@ impl Verdict {
             let seen = before.find(|seen| seen.is_before(span) && seen.shows().is_some());
             if let Some(seen) = seen
                 && span.outcome == Some(Outcome::Unknown)
+                && !removals.may_part(seen, span)
             {
                 self.violates(Law::Kept, &[seen, span]);
             }
         }
     }
 
+    /// Judges what is found after the session was removed.
+    fn judge_removed(&mut self, spans: &[Span], removals: &Removals) {
+        for span in spans {
+            let Some(Outcome::Found(number)) = span.outcome else {
+                continue;
+            };
+            let before = removals
+                .0
+                .iter()
+                .filter(|it| it.outcome == Some(Outcome::Done) && it.is_before(span));
+            let Some(removal) = before.max_by_key(|it| it.begin) else {
+                continue;
+            };
+            let is_put_again = spans.iter().any(|put| {
+                put.put() == Some(number)
+                    && put.begin < span.latest_end()
+                    && (put.is_open() || put.latest_end() > removal.begin)
+            });
+            if !is_put_again {
+                self.violates(Law::Removed, &[removal, span]);
+            }
+        }
+    }
+
     /// Judges what was said of calls in flight.
-    fn judge_leases(&mut self, spans: &[Span], terms: &Terms) {
+    fn judge_leases(&mut self, spans: &[Span], removals: &Removals, terms: &Terms) {
         let begun = |span: &&Span| {
             span.operation.action == Action::Acquire && span.outcome == Some(Outcome::New)
         };
@@ -380,7 +497,7 @@ impl Verdict {
         };
         for pair in begun.windows(2) {
             let [first, second] = pair else { continue };
-            if !first.is_before(second) || !terms.keeps {
+            if !first.is_before(second) || !terms.keeps || removals.may_part(first, second) {
                 continue;
             }
             let end = second.end.unwrap_or(u64::MAX);
@@ -398,13 +515,16 @@ impl Verdict {
             }
         }
         for span in spans {
-            let says = span.outcome == Some(Outcome::InFlight);
-            if !says || span.operation.action != Action::Get {
+            if span.outcome != Some(Outcome::InFlight) {
                 continue;
             }
             let acquired = spans.iter().filter(|other| {
-                matches!(other.operation.action, Action::Acquire | Action::Renew)
-                    && other.begin < span.end.unwrap_or(u64::MAX)
+                let may_last = match other.operation.action {
+                    Action::Acquire => other.is_open() || other.outcome == Some(Outcome::New),
+                    Action::Renew => other.is_open() || other.outcome == Some(Outcome::Kept(true)),
+                    _ => false,
+                };
+                may_last && other.begin < span.latest_end()
             });
             let latest = acquired
                 .filter_map(|other| other.end.or(Some(other.begin + terms.longest)))

@@ -9,6 +9,7 @@ mod event;
 mod judge;
 mod open;
 mod run;
+mod s3;
 mod servers;
 mod worker;
 
@@ -25,12 +26,14 @@ const MAX_PRINTED: usize = 6;
 
 const USAGE: &str = "Does random things to a store from several processes while they and the backend fail, and judges what they saw.
 
-Usage: crossfeed-store-history [STORE] [--seconds N] [--seed N] [--evict]
+Usage: crossfeed-store-history [STORE…] [--seconds N] [--seed N] [--evict] [--limit]
 
-  STORE        sqlite, redis, redis-replicated, redis-loose, redis-cluster; all of them where none is named
+  STORE        memory, sqlite, redis, redis-blobs, redis-replicated, redis-loose, redis-split, redis-skewed,
+               redis-cluster, redis-cluster-replicated; all of them where none is named
   --seconds N  how long the processes work (10)
   --seed N     repeats what each process and each fault draws
   --evict      so few results fit that some are always evicted
+  --limit      the same for all sessions of the tenant together (stores on Redis)
 ";
 
 /// Runs as the arguments say: as one of the processes (`work …`), or a run of the stores.
@@ -71,6 +74,7 @@ fn check(arguments: &[String]) -> Result<bool, String> {
         seconds: SECONDS,
         seed: event::now(),
         evicts: false,
+        is_limited: false,
     };
     let mut kinds = Vec::new();
     let mut given = arguments.iter();
@@ -85,6 +89,7 @@ fn check(arguments: &[String]) -> Result<bool, String> {
             "--seconds" => plan.seconds = number()?,
             "--seed" => plan.seed = number()?,
             "--evict" => plan.evicts = true,
+            "--limit" => plan.is_limited = true,
             "--help" | "-h" => {
                 let printed = io::stdout().write_all(USAGE.as_bytes());
                 return printed.map(|()| true).map_err(|error| error.to_string());
@@ -101,6 +106,12 @@ fn check(arguments: &[String]) -> Result<bool, String> {
     let mut sound = true;
     for kind in kinds {
         if kind.is_redis() && !crossfeed_redis_servers::is_installed() {
+            continue;
+        }
+        if kind == Kind::RedisSkewed && crossfeed_redis_servers::faketime().is_none() {
+            continue;
+        }
+        if kind == Kind::RedisBlobs && !s3::is_installed()? {
             continue;
         }
         plan.kind = kind;
@@ -124,9 +135,10 @@ fn check_one(plan: &Plan) -> Result<bool, String> {
     let report = report?;
     let mut output = io::stdout().lock();
     let eviction = if plan.evicts { " --evict" } else { "" };
+    let limit = if plan.is_limited { " --limit" } else { "" };
     writeln!(
         output,
-        "{} --seconds {} --seed {}{eviction}",
+        "{} --seconds {} --seed {}{eviction}{limit}",
         plan.kind.name(),
         plan.seconds,
         plan.seed
@@ -138,6 +150,12 @@ fn check_one(plan: &Plan) -> Result<bool, String> {
     for (what, count) in &report.faults {
         writeln!(output, "{count:8} fault: {what}").map_err(failed)?;
     }
+    writeln!(
+        output,
+        "{:8} results, {} bytes at once at least",
+        report.verdict.most_results, report.verdict.most_bytes
+    )
+    .map_err(failed)?;
     if report.verdict.lost > 0 {
         writeln!(
             output,

@@ -8,6 +8,7 @@ use crate::{
     worker::Orders,
 };
 use crossfeed_history::Seed;
+use crossfeed_redis_servers::{fill_disk, patient};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     collections::BTreeMap,
@@ -23,8 +24,13 @@ use tokio::{
     time::sleep,
 };
 
-/// Processes at work at once.
+/// Processes at work at once, where several may use the store, and operations of each at once.
 const WORKERS: usize = 3;
+const TASKS: usize = 4;
+/// Results and bytes of a tenant that has limits.
+const TENANT: (usize, usize) = (100, 20_000_000);
+/// The longest that the disk of a process is full, in milliseconds.
+const FULL_DISK: u64 = 1500;
 /// How many results that have gone a session of a store remembers.
 const TOMBSTONES: usize = 1000;
 /// The longest that an operation may take: the time-out of a store, the way to a new primary, and a busy machine.
@@ -40,42 +46,65 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Whether so few results fit that some are always evicted.
     pub(crate) evicts: bool,
+    /// Whether the tenant has limits.
+    pub(crate) is_limited: bool,
 }
 
 /// The stores that can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// The memory of one process.
+    Memory,
     Sqlite,
     /// One server, behind a proxy.
     Redis,
+    /// One server, and large data in S3.
+    RedisBlobs,
     /// A primary whose replica has every write that is acknowledged.
     RedisReplicated,
     /// The same, where a write is acknowledged before the replica has it.
     RedisLoose,
+    /// A primary that is cut off from its replica and the sentinel, and not from clients.
+    RedisSplit,
+    /// A primary and a replica whose clocks differ.
+    RedisSkewed,
+    /// Three primaries.
     RedisCluster,
+    /// Three primaries, each with a replica that has every write that is acknowledged.
+    RedisClusterReplicated,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Memory,
         Self::Sqlite,
         Self::Redis,
+        Self::RedisBlobs,
         Self::RedisReplicated,
         Self::RedisLoose,
+        Self::RedisSplit,
+        Self::RedisSkewed,
         Self::RedisCluster,
+        Self::RedisClusterReplicated,
     ];
 
     /// Whether it needs a server of Redis.
     pub(crate) fn is_redis(self) -> bool {
-        self != Self::Sqlite
+        !matches!(self, Self::Memory | Self::Sqlite)
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Memory => "memory",
             Self::Sqlite => "sqlite",
             Self::Redis => "redis",
+            Self::RedisBlobs => "redis-blobs",
             Self::RedisReplicated => "redis-replicated",
             Self::RedisLoose => "redis-loose",
+            Self::RedisSplit => "redis-split",
+            Self::RedisSkewed => "redis-skewed",
             Self::RedisCluster => "redis-cluster",
+            Self::RedisClusterReplicated => "redis-cluster-replicated",
         }
     }
 }
@@ -93,9 +122,13 @@ struct Running {
 }
 
 impl Running {
-    fn signal(&self, signal: Signal) {
+    fn pid(&self) -> Option<Pid> {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok());
-        if let Some(pid) = pid.and_then(Pid::from_raw) {
+        pid.and_then(Pid::from_raw)
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.pid() {
             // A process that is gone is not an error.
             let _ = kill_process(pid, signal);
         }
@@ -112,6 +145,7 @@ struct Workers {
     backend: Backend,
     start: u64,
     seed: Seed,
+    tasks: usize,
     next: u32,
     events: Arc<Mutex<Vec<Event>>>,
 }
@@ -124,11 +158,13 @@ impl Workers {
             worker: number,
             seed: self.seed.next(),
             start: self.start,
+            tasks: self.tasks,
             backend: self.backend.clone(),
         };
         let failed = |error: std::io::Error| format!("process {number}: {error}");
         let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
-        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::from(patient(&program.display().to_string()))
             .args(["work", &orders])
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -164,16 +200,20 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
     let backend = Backend {
         place: servers.place(plan.kind, folder),
         session_results: if plan.evicts { 20 } else { 1_000_000 },
+        tenant: plan.is_limited.then_some(TENANT),
     };
+    let is_alone = plan.kind == Kind::Memory;
+    let number = if is_alone { 1 } else { WORKERS };
     let mut workers = Workers {
         backend: backend.clone(),
         start: now(),
         seed: seed.fork("workers"),
+        tasks: if is_alone { WORKERS * TASKS } else { TASKS },
         next: 1,
         events: Arc::default(),
     };
     let mut running = Vec::new();
-    for _ in 0..WORKERS {
+    for _ in 0..number {
         running.push(workers.start()?);
     }
     let end = now() + nanoseconds(Duration::from_secs(plan.seconds));
@@ -181,8 +221,10 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
     let mut pauses = Vec::new();
     while now() < end {
         sleep(Duration::from_millis(200 + faults_seed.below(1200))).await;
-        let index = usize::try_from(faults_seed.below(WORKERS as u64)).unwrap_or(0);
+        let index = usize::try_from(faults_seed.below(number as u64)).unwrap_or(0);
         let fault = match faults_seed.below(10) {
+            // What it has would be gone.
+            0..4 if is_alone => continue,
             0..4 => {
                 running.swap_remove(index).kill().await;
                 running.push(workers.start()?);
@@ -195,6 +237,13 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
                 running[index].signal(Signal::CONT);
                 pauses.push((running[index].number, from, now()));
                 "process paused"
+            }
+            6..8 if plan.kind == Kind::Sqlite => {
+                let pid = running[index].pid().ok_or("a process has ended")?;
+                fill_disk(pid, true)?;
+                sleep(Duration::from_millis(faults_seed.below(FULL_DISK))).await;
+                fill_disk(pid, false)?;
+                "disk full"
             }
             _ => match servers.fail(&faults_seed).await? {
                 Some(fault) => fault,
@@ -217,7 +266,8 @@ pub(crate) async fn run(plan: &Plan, folder: &Path) -> Result<Report, String> {
     );
     let terms = Terms {
         keeps: plan.kind != Kind::RedisLoose,
-        evicts: plan.evicts,
+        evicts: plan.evicts || plan.is_limited,
+        tenant: backend.tenant,
         tombstones: TOMBSTONES,
         session_results: backend.session_results,
         lease: nanoseconds(LEASE),

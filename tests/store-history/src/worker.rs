@@ -8,8 +8,8 @@ use crate::{
 use crossfeed_history::Seed;
 use crossfeed_json::Document;
 use crossfeed_store::{
-    Acquired, ArtifactLookup, ArtifactMissing, LeaseOwner, Leased, Lookup, Missing, Recorded,
-    ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult, Tombstone,
+    Acquired, ArtifactLookup, ArtifactMissing, Expected, LeaseOwner, Leased, Lookup, Missing,
+    Recorded, ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
@@ -22,10 +22,12 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Operations of a worker at once.
-const TASKS: usize = 4;
-/// How many sessions there are.
-pub(crate) const SESSIONS: u64 = 3;
+/// How many sessions stay.
+const SESSIONS: u64 = 3;
+/// How long one of the sessions is in use that are removed, and how long one key of the host's records, in nanoseconds.
+const PASSING: u64 = 1_500_000_000;
+/// How long a record of the host is kept: longer than a run.
+const RECORD_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an id is the newest.
 const AGE_OF_ID: u64 = 40_000_000;
 /// How far around the newest id processes write.
@@ -38,6 +40,8 @@ pub(crate) struct Orders {
     pub(crate) seed: u64,
     /// When the run began.
     pub(crate) start: u64,
+    /// Operations at once.
+    pub(crate) tasks: usize,
     pub(crate) backend: Backend,
 }
 
@@ -63,7 +67,7 @@ pub(crate) async fn work(orders: Orders) -> Result<(), String> {
         store,
         numbers: AtomicU64::new(0),
     });
-    for task in 1..TASKS {
+    for task in 1..worker.orders.tasks {
         let (worker, seed) = (Arc::clone(&worker), seed.fork(&task.to_string()));
         tokio::spawn(async move { worker.act_on(&seed).await });
     }
@@ -78,8 +82,14 @@ impl Worker {
     }
 
     async fn act(&self, seed: &Seed) {
-        let newest = (now() - self.orders.start) / AGE_OF_ID;
-        let session = seed.below(SESSIONS);
+        let age = now() - self.orders.start;
+        let newest = age / AGE_OF_ID;
+        let passing = age / PASSING;
+        let session = if seed.chance(75) {
+            seed.below(SESSIONS)
+        } else {
+            SESSIONS + passing
+        };
         let new_id = newest + seed.below(NEW_IDS);
         let any_id = newest.saturating_sub(seed.below(200)) + seed.below(NEW_IDS);
         let content = || seed.below(4) * 1_000_000_007 + new_id * 31 + session;
@@ -94,6 +104,23 @@ impl Worker {
             70..76 => drop(self.run(at(Action::PutArtifact(content()), new_id)).await),
             76..84 => drop(self.run(at(Action::GetArtifact, any_id)).await),
             84..86 => drop(self.run(at(Action::List, 0)).await),
+            86..88 if session >= SESSIONS => drop(self.run(at(Action::Remove, 0)).await),
+            88..92 if self.store.state().is_some() => {
+                let key = passing.saturating_sub(seed.below(2));
+                let at = |action| Operation {
+                    action,
+                    session: key,
+                    id: 0,
+                };
+                // What was read is replaced.
+                let Outcome::Record(read) = self.run(at(Action::Read)).await else {
+                    return;
+                };
+                let unique = self.numbers.fetch_add(1, Ordering::Relaxed);
+                let number = u64::from(self.orders.worker) << 40 | unique;
+                let write = Action::Write(number, read.map(|(_, version)| version));
+                self.run(at(write)).await;
+            }
             _ if self.store.leases().is_some() => {
                 // A call in flight: it ends, it is given up, or its process forgets it.
                 if self.run(at(Action::Acquire, new_id)).await != Outcome::New {
@@ -124,7 +151,12 @@ impl Worker {
                 Outcome::Duplicate
             }
             error => Outcome::Failed(
-                error.code().to_string(),
+                match error {
+                    // All have the code of a store that is away, which is not enough here.
+                    StoreError::Damaged { .. } | StoreError::DamagedBlob => "damaged".to_owned(),
+                    StoreError::Full { .. } => "full".to_owned(),
+                    _ => error.code().to_string(),
+                },
                 error.may_retry(),
                 open::said(&error),
             ),
@@ -211,8 +243,40 @@ impl Worker {
                 }
                 Outcome::Done
             }
+            Action::Remove => {
+                store.remove_session(&scope).await?;
+                Outcome::Done
+            }
+            Action::Read => {
+                let Some(state) = store.state() else {
+                    return Ok(Outcome::Done);
+                };
+                let read = state.read(&key(operation.session)).await?;
+                let Some(record) = read else {
+                    return Ok(Outcome::Record(None));
+                };
+                let number = std::str::from_utf8(&record.value).ok();
+                let number = number.and_then(|number| number.parse().ok());
+                number.map_or(Outcome::Garbled, |number| {
+                    Outcome::Record(Some((number, record.version)))
+                })
+            }
+            Action::Write(number, version) => {
+                let Some(state) = store.state() else {
+                    return Ok(Outcome::Done);
+                };
+                let expected = version.map_or(Expected::Absent, Expected::Version);
+                let value = number.to_string().into();
+                let key = key(operation.session);
+                Outcome::Written(state.write(&key, value, expected, RECORD_TIME).await?)
+            }
         })
     }
+}
+
+/// The key of a record of the host.
+fn key(number: u64) -> String {
+    format!("key/{number}")
 }
 
 fn recorded(recorded: Recorded) -> Outcome {
@@ -224,9 +288,11 @@ fn recorded(recorded: Recorded) -> Outcome {
 
 fn names(operation: &Operation) -> Result<(Scope, CallId, ArtifactId), Box<dyn std::error::Error>> {
     let session = format!("s{}", operation.session);
+    // Projects share the limits of their tenant.
+    let project = format!("project-{}", operation.session % 2);
     let call = CallId::parse(&format!("call_{}", operation.id))?;
     Ok((
-        Scope::parse("tenant", "project", &session)?,
+        Scope::parse("tenant", &project, &session)?,
         call,
         ArtifactId::parse("report")?,
     ))

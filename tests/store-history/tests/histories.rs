@@ -20,6 +20,11 @@ fn check(arguments: &[&str]) {
 }
 
 #[test]
+fn memory() {
+    check(&["memory", "--evict"]);
+}
+
+#[test]
 fn sqlite() {
     check(&["sqlite"]);
 }
@@ -47,4 +52,24 @@ fn redis_with_a_replica() {
 #[test]
 fn a_cluster_of_redis() {
     check(&["redis-cluster"]);
+}
+
+#[test]
+fn redis_with_large_data_in_s3() {
+    check(&["redis-blobs"]);
+}
+
+#[test]
+fn redis_with_limits_of_a_tenant() {
+    check(&["redis", "--limit"]);
+}
+
+#[test]
+fn a_primary_that_is_cut_off() {
+    check(&["redis-split"]);
+}
+
+#[test]
+fn a_cluster_of_redis_with_replicas() {
+    check(&["redis-cluster-replicated"]);
 }

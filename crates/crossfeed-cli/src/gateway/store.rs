@@ -3,15 +3,24 @@
 #[cfg(feature = "redis")]
 #[cfg_attr(not(feature = "object-store"), path = "store/no_blobs.rs")]
 mod blobs;
+#[cfg(all(feature = "redis", feature = "object-store"))]
+mod keys;
+#[cfg(all(feature = "redis", feature = "object-store"))]
+mod noted_key;
 #[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
+#[cfg(feature = "redis")]
+mod secret;
 
 use crate::report::{CommandError, count};
 use crossfeed::store::{
     MemoryLimits, MemoryStore, ResultStore, SqliteDurability, SqliteOptions, SqliteStore,
     StoreError,
 };
-use crossfeed_gateway::config::{Durability, GatewayConfig, StoreLocation};
+use crossfeed_gateway::{
+    config::{Durability, GatewayConfig, StoreLocation},
+    tools::Tools,
+};
 use std::{error::Error, path::Path, sync::Arc};
 
 /// Why a store cannot be used: which one, without secrets, the reason, and what to do.
@@ -90,7 +99,9 @@ pub(super) async fn open(config: &GatewayConfig) -> Result<Arc<dyn ResultStore>,
 pub(super) async fn probe(config: &GatewayConfig) -> Result<Vec<String>, UnusableStore> {
     match &config.store.location {
         StoreLocation::Sqlite(directory) => {
-            probe_sqlite(config, directory).map_err(|error| UnusableStore::new(config, &error))
+            let probed = probe_sqlite(config, directory).await;
+            let line = probed.map_err(|error| UnusableStore::new(config, &error))?;
+            Ok(vec![line])
         }
         StoreLocation::Redis(url) => redis::probe(config, url).await,
         _ => Ok(Vec::new()),
@@ -119,29 +130,32 @@ fn open_sqlite(
     Ok(Arc::new(store))
 }
 
-fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<Vec<String>, StoreError> {
+async fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<String, StoreError> {
     let place = directory.display();
     let options = sqlite_options(config).with_must_exist(true);
-    let found = match SqliteStore::open(directory, options) {
-        Ok(store) => store.probe()?,
+    let store = match SqliteStore::open(directory, options) {
+        Ok(store) => store,
         Err(StoreError::Absent) => {
-            let line =
-                format!("{place}: nothing is there yet, the gateway makes it when it starts");
-            return Ok(vec![line]);
+            SqliteStore::can_be_made(directory)?;
+            return Ok(format!(
+                "{place}: nothing is there yet, the gateway makes it when it starts"
+            ));
         }
         Err(error) => return Err(error),
     };
+    let found = store.probe()?;
     if !found.can_write {
         return Err(StoreError::ReadOnly { source: None });
     }
+    Tools::check_records(Arc::new(store)).await?;
     let free = found
         .free_bytes
         .map_or_else(String::new, |free| format!(", {} MiB free", free >> 20));
-    Ok(vec![format!(
+    Ok(format!(
         "{place}: {} of {} bytes, {} of {} bytes{free}",
         count(found.results, "result"),
         found.result_bytes,
         count(found.artifacts, "artifact"),
         found.artifact_bytes,
-    )])
+    ))
 }

@@ -34,10 +34,10 @@ while IFS= read -r line; do
 done
 "#;
 
-const TOKENS: &str = "[tokens]\nann = 's3cret-s3cret-of-ann'\nbob = 's3cret-s3cret-of-bob'\n[mcpServers.one]\ncommand = 'sh'\n";
+pub(super) const TOKENS: &str = "[tokens]\nann = 's3cret-s3cret-of-ann'\nbob = 's3cret-s3cret-of-bob'\n[mcpServers.one]\ncommand = 'sh'\n";
 
 /// A directory of a test's own that is not there.
-fn directory(name: &str) -> PathBuf {
+pub(super) fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
     path
@@ -48,10 +48,10 @@ pub(super) fn echo() -> String {
 }
 
 /// A gateway that listens, and is killed with this.
-struct Listening {
+pub(super) struct Listening {
     gateway: Child,
     _log: BufReader<ChildStderr>,
-    address: String,
+    pub(super) address: String,
 }
 
 impl Drop for Listening {
@@ -65,16 +65,11 @@ impl Listening {
     fn start(name: &str, state: &Path) -> Self {
         let config = format!("{TOKENS}args = ['{}']\n", echo());
         let config = file(&format!("{name}.toml"), &config);
-        let state = state.to_str().unwrap();
-        let mut gateway = start(&[
-            "gateway",
-            "--config",
-            &config,
-            "--listen",
-            "127.0.0.1:0",
-            "--state",
-            state,
-        ]);
+        Self::of(&["--config", &config, "--state", state.to_str().unwrap()])
+    }
+
+    pub(super) fn of(args: &[&str]) -> Self {
+        let mut gateway = start(&[&["gateway", "--listen", "127.0.0.1:0"], args].concat());
         let mut log = BufReader::new(gateway.stderr.take().unwrap());
         let mut said = String::new();
         while !said.contains("serving on http://") {
@@ -90,7 +85,7 @@ impl Listening {
     }
 
     /// Begins a session; its id.
-    fn begin(&self, holder: &str) -> String {
+    pub(super) fn begin(&self, holder: &str) -> String {
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
         }});
@@ -104,7 +99,7 @@ impl Listening {
         id
     }
 
-    fn call(&self, holder: &str, session: &str, text: &Value) -> (u16, String) {
+    pub(super) fn call(&self, holder: &str, session: &str, text: &Value) -> (u16, String) {
         let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
             "name": "say", "arguments": {"text": text},
         }});
@@ -126,7 +121,7 @@ impl Listening {
     }
 }
 
-fn headers(holder: &str, session: Option<&str>) -> String {
+pub(super) fn headers(holder: &str, session: Option<&str>) -> String {
     let session = session.map_or_else(String::new, |id| format!("mcp-session-id: {id}\r\n"));
     format!("authorization: Bearer s3cret-s3cret-of-{holder}\r\n{session}")
 }
@@ -353,6 +348,9 @@ fn a_state_that_cannot_be_used_is_refused() {
     let file = file("lasting-file", "mine");
     check_refused(&file, "");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    // Nobody can make anything there.
+    #[cfg(target_os = "linux")]
+    check_refused("/proc/crossfeed/state", "");
 }
 
 #[test]
@@ -375,6 +373,16 @@ fn a_check_says_what_is_there_and_makes_nothing() {
     let report: Value = serde_json::from_str(&json).unwrap();
     let line = report["store"][0].as_str().unwrap();
     assert!(line.starts_with(&says["store: ".len()..]), "{line}");
+    // As if only artifacts had been kept there.
+    drop(client);
+    for name in ["results.db", "results.db-wal", "results.db-shm"] {
+        let _ = fs::remove_file(Path::new(state).join(name));
+    }
+    let Run { status, out, .. } = run(&check, "");
+    assert_eq!(status, 0, "{out}");
+    let says = format!("store: {state}: 0 results of 0 bytes");
+    assert!(out.contains(&says), "{out}");
+    assert!(!Path::new(state).join("results.db").exists());
 }
 
 #[cfg(not(feature = "redis"))]

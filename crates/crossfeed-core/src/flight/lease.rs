@@ -17,6 +17,7 @@ use futures_util::{
     future::{BoxFuture, Shared},
 };
 use parking_lot::Mutex;
+use scopeguard::{ScopeGuard, guard};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock, Weak},
@@ -37,12 +38,16 @@ pub(crate) struct LeaseKeeper {
     state: Mutex<State>,
 }
 
+type Key = (Scope, CallId);
+
 #[derive(Default)]
 struct State {
     /// Whether the task that renews leases runs.
     renews: bool,
+    /// Leases that were being acquired when nobody waited for them any more: the rest of it.
+    unfinished: HashMap<Key, BoxFuture<'static, Result<Acquired, StoreError>>, RandomState>,
     /// Calls that were given up and whose leases may not have ended yet.
-    given_up: HashMap<(Scope, CallId), Release, RandomState>,
+    given_up: HashMap<Key, Release, RandomState>,
 }
 
 /// The end of a lease.
@@ -73,10 +78,7 @@ impl LeaseKeeper {
 
     /// The store's leases.
     pub(crate) fn leases(&self) -> Result<&dyn CallLeases, StoreError> {
-        self.store.leases().ok_or_else(|| StoreError::Unavailable {
-            source: "the store has no leases any more".into(),
-            retry: false,
-        })
+        leases_of(&*self.store)
     }
 
     fn telemetry(&self) -> Option<&dyn Telemetry> {
@@ -105,10 +107,14 @@ impl LeaseKeeper {
         if let Some(released) = released {
             released.ending.await;
         }
-        let (leases, about) = (self.leases()?, Tombstone::default());
-        let acquiring = leases.acquire(owner, scope, call, &about);
-        let acquired = traced_lease("acquire", Some(call), acquiring).await?;
-        let is_new = acquired == Acquired::New;
+        let acquiring = acquire(Arc::clone(&self.store), owner, key.clone()).boxed();
+        // The store may grant it although nobody waits any more.
+        let mut acquiring = guard(acquiring, |rest| {
+            self.state.lock().unfinished.insert(key.clone(), rest);
+        });
+        let acquired = traced_lease("acquire", Some(call), &mut *acquiring).await;
+        drop(ScopeGuard::into_inner(acquiring));
+        let is_new = acquired? == Acquired::New;
         if is_new {
             self.state.lock().given_up.remove(&key);
         }
@@ -143,13 +149,18 @@ impl LeaseKeeper {
     }
 
     /// Ends the lease of a call that was given up, in the background.
-    fn give_up(self: &Arc<Self>, key: (Scope, CallId), is_own: bool, runtime: Option<&Handle>) {
+    fn give_up(self: &Arc<Self>, key: Key, is_own: bool, runtime: Option<&Handle>) {
         let (Ok(owner), Some(runtime)) = (self.owner(), runtime) else {
             return;
         };
         let ending = {
             let (store, (scope, call)) = (Arc::clone(&self.store), key.clone());
+            let unfinished = self.state.lock().unfinished.remove(&key);
             let release = async move {
+                // Else the lease could begin when it has been released.
+                if let Some(unfinished) = unfinished {
+                    let _ = unfinished.await;
+                }
                 let Some(leases) = store.leases() else {
                     return true;
                 };
@@ -179,10 +190,28 @@ impl LeaseKeeper {
     }
 }
 
+fn leases_of(store: &dyn ResultStore) -> Result<&dyn CallLeases, StoreError> {
+    store.leases().ok_or_else(|| StoreError::Unavailable {
+        source: "the store has no leases any more".into(),
+        retry: false,
+    })
+}
+
+async fn acquire(
+    store: Arc<dyn ResultStore>,
+    owner: LeaseOwner,
+    (scope, call): Key,
+) -> Result<Acquired, StoreError> {
+    let leases = leases_of(&*store)?;
+    leases
+        .acquire(owner, &scope, &call, &Tombstone::default())
+        .await
+}
+
 /// A call that was given up and whose lease may not have ended. Dropping it forgets the call.
 struct GivenUp {
     keeper: Weak<LeaseKeeper>,
-    key: (Scope, CallId),
+    key: Key,
     ending: Shared<BoxFuture<'static, bool>>,
 }
 

@@ -65,6 +65,32 @@ impl Table {
     }
 }
 
+impl Backend {
+    fn acquire(
+        &self,
+        owner: LeaseOwner,
+        scope: &Scope,
+        call: &CallId,
+        about: Tombstone,
+    ) -> Result<Acquired, StoreError> {
+        let mut table = self.table.lock();
+        let found = self.results.get(scope, call);
+        if let Lookup::Found(_) = found.now_or_never().unwrap()? {
+            return Ok(Acquired::Recorded);
+        }
+        if table.running(call).is_some() {
+            return Ok(Acquired::InFlight);
+        }
+        let row = Row {
+            owner,
+            until: Instant::now() + LEASE,
+            about,
+        };
+        table.leases.insert(call.clone(), row);
+        Ok(Acquired::New)
+    }
+}
+
 /// The store as one process sees it. There is one session.
 struct Process {
     backend: Arc<Backend>,
@@ -74,6 +100,8 @@ struct Process {
     /// It hears of no change, or of one all the time.
     is_deaf: AtomicBool,
     is_noisy: AtomicBool,
+    /// How many milliseconds a lease takes to be acquired, also when nobody waits for it any more.
+    acquisition: AtomicUsize,
     /// How many milliseconds a lease takes to be released.
     release: AtomicUsize,
     /// How many milliseconds the answer takes to a result that is put.
@@ -203,21 +231,18 @@ impl CallLeases for Process {
         about: &Tombstone,
     ) -> Result<Acquired, StoreError> {
         self.answer()?;
-        let mut table = self.backend.table.lock();
-        let found = self.backend.results.get(scope, call);
-        if let Lookup::Found(_) = found.now_or_never().unwrap()? {
-            return Ok(Acquired::Recorded);
+        let (backend, scope, lease) = (Arc::clone(&self.backend), scope.clone(), call.clone());
+        let about = about.clone();
+        let acquire = move || backend.acquire(owner, &scope, &lease, about);
+        if self.acquisition.load(Ordering::Relaxed) == 0 {
+            return acquire();
         }
-        if table.running(call).is_some() {
-            return Ok(Acquired::InFlight);
-        }
-        let row = Row {
-            owner,
-            until: Instant::now() + LEASE,
-            about: about.clone(),
-        };
-        table.leases.insert(call.clone(), row);
-        Ok(Acquired::New)
+        let time = Duration::from_millis(self.acquisition.load(Ordering::Relaxed) as u64);
+        let acquiring = tokio::spawn(async move {
+            sleep(time).await;
+            acquire()
+        });
+        acquiring.await.unwrap()
     }
 
     async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
@@ -330,6 +355,7 @@ impl World {
                 is_broken: AtomicBool::new(false),
                 is_deaf: AtomicBool::new(false),
                 is_noisy: AtomicBool::new(false),
+                acquisition: AtomicUsize::new(0),
                 release: AtomicUsize::new(0),
                 reply: AtomicUsize::new(0),
             })
@@ -648,6 +674,26 @@ async fn a_call_that_is_given_up_is_over_here_before_the_store_knows() {
     drop(begin(session, "a").await);
     sleep(LEASE).await;
     world.assert_nothing_kept().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_begin_that_is_dropped_leaves_no_lease() {
+    let world = World::new(2);
+    let [one, other] = [&world.sessions[0], &world.sessions[1]];
+    let millis = |process: usize, millis| {
+        let process = &world.processes[process];
+        process.acquisition.store(millis, Ordering::Relaxed);
+    };
+    millis(0, 100);
+    let begun = timeout(Duration::from_millis(50), one.begin(&call("a"))).await;
+    assert!(begun.is_err());
+    // The same process may begin it again at once: what was under way is over then.
+    let again = begin(one, "a").await;
+    drop(again);
+    let begun = timeout(Duration::from_millis(50), one.begin(&call("a"))).await;
+    assert!(begun.is_err());
+    sleep(Duration::from_millis(500)).await;
+    drop(begin(other, "a").await);
 }
 
 #[tokio::test(start_paused = true)]

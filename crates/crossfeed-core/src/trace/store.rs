@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ResultStore, StateStore, StoreError, StoreMetrics, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::sync::Arc;
@@ -141,6 +141,10 @@ impl ResultStore for TracedStore {
 
     fn held(&self) -> Option<Usage> {
         self.0.held()
+    }
+
+    fn metrics(&self) -> Option<StoreMetrics> {
+        self.0.metrics()
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

@@ -18,7 +18,7 @@ pub use error::{ConfigError, Problem};
 pub use machine::Machine;
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
-pub use store::{Durability, StoreConfig, StoreLocation};
+pub use store::{Durability, Secret, StoreConfig, StoreLocation};
 pub use view::{ChosenView, ClientConfig, ClientName, ViewChoice, ViewReason};
 
 use crate::pattern::{covers, may_fit, overlaps};

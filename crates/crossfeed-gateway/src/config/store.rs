@@ -9,12 +9,18 @@ use std::{collections::BTreeMap, fmt, num::NonZeroUsize, path::PathBuf, time::Du
 pub struct StoreConfig {
     /// Where it is.
     pub location: StoreLocation,
+    /// What the keys of Redis begin with, which tells this store from others on the same servers; `crossfeed` if absent.
+    pub prefix: Option<String>,
     /// The user's name, where the servers want one.
     pub username: Option<String>,
     /// The user's password.
-    pub password: Option<String>,
-    /// A file with the password.
-    pub password_file: Option<PathBuf>,
+    pub password: Option<Secret>,
+    /// The password of sentinels.
+    pub sentinel_password: Option<Secret>,
+    /// A file with certificates of authorities, in PEM; those of the system if absent.
+    pub tls_roots: Option<PathBuf>,
+    /// Files with the client's certificate and its key, in PEM.
+    pub tls_identity: Option<[PathBuf; 2]>,
     /// When a write counts as done; as the store decides if absent.
     pub durability: Option<Durability>,
     /// Bytes of all results of all gateways that use it; no limit if absent.
@@ -25,6 +31,21 @@ pub struct StoreConfig {
     pub blobs: Option<String>,
     /// Settings of that place, by their names there.
     pub blob_settings: BTreeMap<String, String>,
+    /// The keys with which what goes there is encrypted: an id and a key a line. As it is if absent.
+    pub blob_keys: Option<Secret>,
+}
+
+/// A secret, or the file that has it.
+#[derive(Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a secret stands in one of these places"
+)]
+pub enum Secret {
+    /// The secret itself.
+    Text(String),
+    /// Its file.
+    File(PathBuf),
 }
 
 /// Where a store is.
@@ -73,6 +94,16 @@ impl StoreLocation {
     /// Whether what is kept there outlives the process.
     pub fn lasts(&self) -> bool {
         *self != Self::Memory
+    }
+}
+
+impl fmt::Debug for Secret {
+    /// The file only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(…)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, MessageSink},
+    port::{Crowded, Hub, HubClient, KeptSession, MessageSink, RecallError},
     principal::Principal,
     protocol::method,
 };
@@ -40,6 +40,8 @@ pub(super) struct FakeHub {
     pub(super) is_crowded: AtomicBool,
     /// Sessions cannot be kept.
     pub(super) is_away: AtomicBool,
+    /// Why the next session cannot be looked up.
+    pub(super) fault: Mutex<Option<StoreError>>,
     changed: watch::Sender<u64>,
     budget: OnceLock<Arc<Budget>>,
 }
@@ -117,7 +119,13 @@ impl FakeHub {
     }
 }
 
+#[async_trait]
 impl Hub for FakeHub {
+    async fn recall(&self, _: &str, _: &Principal) -> Result<Option<KeptSession>, RecallError> {
+        let fault = self.fault.lock().take();
+        fault.map_or(Ok(None), |fault| Err(fault.into()))
+    }
+
     fn connect(
         self: Arc<Self>,
         principal: Principal,

@@ -9,6 +9,7 @@ use crate::{
     principal::Principal,
     quota::Quotas,
 };
+use crossfeed_store::StoreMetrics;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -108,6 +109,10 @@ impl Hub for Gateway {
                 }
             }
         }
+    }
+
+    fn store_metrics(&self) -> Option<StoreMetrics> {
+        self.tools.store_metrics()
     }
 
     fn metrics(&self) -> Metrics {

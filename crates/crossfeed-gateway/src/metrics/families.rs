@@ -74,4 +74,14 @@ families! {
         "Bytes of messages, arguments and results that the gateway may hold.");
     MEMORY_REFUSED = Counter("crossfeed_memory_refused_total", ["kind"],
         "What was refused because the gateway held as much as it may, by what it was.");
+    STORE_OPERATIONS = Histogram("crossfeed_store_operation_duration_seconds", ["operation"],
+        "How long operations of the store took, by operation.");
+    STORE_FAILURES = Counter("crossfeed_store_failures_total", ["operation"],
+        "Operations of the store that failed because of its backend.");
+    STORE_CACHE = Counter("crossfeed_store_cache_lookups_total", ["outcome"],
+        "Results and artifacts that were asked for and exist, by whether they were in this process's memory.");
+    STORE_GONE = Counter("crossfeed_store_results_gone_total", ["reason"],
+        "Results that left the store on requests of this process, by reason.");
+    STORE_LOST_LEASES = Counter("crossfeed_store_lost_leases_total", [],
+        "Calls in flight that had to be renewed and no longer counted as this process's.");
 }

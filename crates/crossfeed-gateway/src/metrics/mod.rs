@@ -2,6 +2,7 @@
 
 pub mod families;
 mod recorder;
+mod store;
 mod text;
 
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 
 pub(crate) use recorder::{GatewayMetrics, Outcome, RequestTimer, ResultOutcome, ServerMetrics};
 
+use crossfeed_store::{LATENCY_BOUNDS, OperationMetrics};
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
@@ -25,12 +27,6 @@ const MAX_SERIES: usize = 256;
 const MAX_LABEL_BYTES: usize = 64;
 /// The label of all series beyond the limit.
 const OTHER: &str = "other";
-
-/// Upper bounds of durations, in seconds: from what the gateway adds to what a slow tool takes.
-const SECONDS: [f64; 16] = [
-    0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0,
-    5.0, 30.0, 120.0,
-];
 
 /// The type of a metric, named as Prometheus does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -76,22 +72,34 @@ pub struct Histogram(Arc<Durations>);
 
 #[derive(Debug, Default)]
 struct Durations {
-    buckets: [AtomicU64; SECONDS.len()],
-    /// Durations beyond the last bound.
-    beyond: AtomicU64,
+    /// By [`LATENCY_BOUNDS`], then those beyond the last bound.
+    buckets: [AtomicU64; LATENCY_BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
 }
 
 impl Histogram {
     /// Adds a duration.
     pub fn took(&self, time: Duration) {
-        let seconds = time.as_secs_f64();
-        let at = SECONDS.partition_point(|bound| *bound < seconds);
-        let bucket = self.0.buckets.get(at).unwrap_or(&self.0.beyond);
-        bucket.fetch_add(1, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.0.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        let at = LATENCY_BOUNDS.partition_point(|bound| *bound < time);
+        self.0.buckets[at].fetch_add(1, Ordering::Relaxed);
+        self.0
+            .nanoseconds
+            .fetch_add(nanoseconds(time), Ordering::Relaxed);
     }
+
+    /// Takes over what was counted elsewhere.
+    fn set(&self, counted: &OperationMetrics) {
+        for (bucket, count) in self.0.buckets.iter().zip(counted.histogram) {
+            bucket.store(count, Ordering::Relaxed);
+        }
+        self.0
+            .nanoseconds
+            .store(nanoseconds(counted.total), Ordering::Relaxed);
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// All metrics. Cloning shares them.

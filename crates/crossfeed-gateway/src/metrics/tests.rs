@@ -1,4 +1,5 @@
 use super::*;
+use crossfeed_store::{StoreError, StoreMeter, StoreOperation};
 use proptest::prelude::*;
 
 const fn family(
@@ -126,6 +127,54 @@ proptest! {
         let sum: f64 = samples.iter().map(|sample| sample.2).sum();
         prop_assert_eq!(sum, servers.len() as f64);
     }
+}
+
+#[tokio::test]
+async fn what_a_store_counted_is_shown() {
+    let meter = StoreMeter::default();
+    for _ in 0..2 {
+        let get = meter.time(StoreOperation::Get, async { Ok(()) });
+        get.await.unwrap();
+    }
+    let full = StoreError::NoSpace {
+        source: "full".into(),
+    };
+    let put = meter.time(StoreOperation::PutBlob, async { Err::<(), _>(full) });
+    put.await.unwrap_err();
+    meter.cached(true);
+    meter.cached(false);
+    meter.evicted(3);
+    meter.lost_leases(4);
+    let metrics = Metrics::new();
+    // What is shown again is not added.
+    for _ in 0..2 {
+        metrics.show_store(&meter.snapshot());
+    }
+    let text = metrics.text();
+    for line in [
+        "crossfeed_store_operation_duration_seconds_bucket{operation=\"get\",le=\"+Inf\"} 2",
+        "crossfeed_store_operation_duration_seconds_count{operation=\"get\"} 2",
+        "crossfeed_store_operation_duration_seconds_count{operation=\"put_blob\"} 1",
+        "crossfeed_store_operation_duration_seconds_count{operation=\"put\"} 0",
+        "crossfeed_store_failures_total{operation=\"put_blob\"} 1",
+        "crossfeed_store_failures_total{operation=\"get\"} 0",
+        "crossfeed_store_cache_lookups_total{outcome=\"hit\"} 1",
+        "crossfeed_store_cache_lookups_total{outcome=\"miss\"} 1",
+        "crossfeed_store_results_gone_total{reason=\"evicted\"} 3",
+        "crossfeed_store_results_gone_total{reason=\"expired\"} 0",
+        "crossfeed_store_lost_leases_total 4",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    let sum = parse(&text).into_iter().find(|(name, labels, _)| {
+        name == "crossfeed_store_operation_duration_seconds_sum" && labels[0].1 == "get"
+    });
+    let total = meter
+        .snapshot()
+        .operation(StoreOperation::Get)
+        .unwrap()
+        .total;
+    assert_eq!(sum.unwrap().2, total.as_secs_f64());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use super::{Families, Histogram, SECONDS, Series};
+use super::{Families, Histogram, Series};
+use crossfeed_store::LATENCY_BOUNDS;
 use std::{
     fmt::{Display, Write as _},
     sync::atomic::Ordering,
@@ -31,10 +32,10 @@ pub(super) fn write(families: &Families) -> String {
 
 fn durations(text: &mut String, name: &str, labels: &[String], histogram: &Histogram) {
     let durations = &*histogram.0;
-    let bounds = SECONDS.map(|bound| bound.to_string());
+    let bounds = LATENCY_BOUNDS.map(|bound| bound.as_secs_f64().to_string());
     let bounds = bounds.iter().map(String::as_str).chain(["+Inf"]);
     let mut count = 0;
-    for (bound, here) in bounds.zip(durations.buckets.iter().chain([&durations.beyond])) {
+    for (bound, here) in bounds.zip(&durations.buckets) {
         count += here.load(Ordering::Relaxed);
         let labels = [labels, &[format!("le=\"{bound}\"")]].concat();
         line(text, &format!("{name}_bucket"), &labels, count);

@@ -23,7 +23,7 @@ pub(crate) struct LastingStore {
     results: MemoryStore,
     records: Mutex<BTreeMap<String, (StateRecord, Instant)>>,
     versions: AtomicU64,
-    /// It answers no request about records.
+    /// It answers no request.
     pub(crate) is_away: AtomicBool,
     /// It writes records, and its answers are lost.
     pub(crate) loses_answers: AtomicBool,
@@ -52,6 +52,11 @@ impl LastingStore {
     /// The bytes of a record.
     pub(crate) fn bytes(&self, key: &str) -> Bytes {
         self.records.lock()[key].0.value.clone()
+    }
+
+    /// Drops all records, as a server that restarts without its data does.
+    pub(crate) fn lose_records(&self) {
+        self.records.lock().clear();
     }
 
     /// Replaces the bytes of a record.
@@ -138,10 +143,12 @@ impl ResultStore for LastingStore {
         call: &CallId,
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
+        self.answers()?;
         self.results.put(scope, call, result).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        self.answers()?;
         self.results.get(scope, call).await
     }
 
@@ -154,6 +161,7 @@ impl ResultStore for LastingStore {
         scope: &Scope,
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
+        self.answers()?;
         self.results.put_artifact(scope, artifact).await
     }
 
@@ -163,18 +171,22 @@ impl ResultStore for LastingStore {
         artifact: &ArtifactId,
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
+        self.answers()?;
         self.results.get_artifact(scope, artifact, call).await
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        self.answers()?;
         self.results.list_artifacts(scope).await
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        self.answers()?;
         self.results.list(scope).await
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.answers()?;
         self.results.remove_session(scope).await
     }
 

@@ -278,7 +278,11 @@ async fn begun(
             Err(error) => {
                 // A client can make as many as it likes.
                 tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
-                let advice = "call again when other calls have returned";
+                let advice = match &error {
+                    BeginError::Store(error) => error.advice(),
+                    // A model cannot raise limits.
+                    _ => "call again when other calls have returned".to_owned(),
+                };
                 return Err(refusal::body(error.code(), error.to_string(), advice));
             }
         };

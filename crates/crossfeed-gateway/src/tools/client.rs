@@ -4,7 +4,7 @@ use super::{
     Caller, ServerList, Tools, builtin,
     call::PreparedCall,
     flow::{FlowError, Sources},
-    ids::{self, CallIds},
+    ids::{self, CallIds, ReservedIds},
     list::{
         self, Audience, Listing, Listings, Offered, ToolReport, UnmatchedPattern, names::Bindings,
     },
@@ -510,7 +510,10 @@ impl ClientTools {
         };
         let scope = ids::scope(principal, session.as_deref());
         let ids = match (session, &tools.records) {
-            (Some(_), Some(records)) => CallIds::reserved(records, &scope),
+            (Some(_), Some(records)) => {
+                let numbers = ReservedIds::new(records, &scope);
+                CallIds::reserved(Arc::new(numbers), scope.clone())
+            }
             (Some(_), None) => CallIds::counted_from(0),
             (None, _) => CallIds::signed(tools.key.clone(), principal),
         };

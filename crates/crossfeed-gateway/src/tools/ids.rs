@@ -12,8 +12,8 @@ use crossfeed_store::{Expected, StoreError};
 use crossfeed_wire::{CallId, Scope};
 use data_encoding::{BASE32_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use reserved::ReservedIds;
-use serde::{Deserialize, Serialize};
+pub(super) use reserved::ReservedIds;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 use std::{
     sync::{
@@ -22,6 +22,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::sync::OnceCell;
 
 /// Random bytes of a signed id, and bytes of its signature: 128 bits, of which either half is more than
 /// anyone tries.
@@ -37,7 +38,20 @@ pub(super) struct Key(Arc<Option<[u8; 32]>>);
 
 #[derive(Serialize, Deserialize)]
 struct KeyRecord {
-    key: String,
+    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    key: [u8; 32],
+}
+
+fn as_hex<S: Serializer>(key: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&HEXLOWER.encode(key))
+}
+
+fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let bytes = HEXLOWER.decode(text.as_bytes()).ok();
+    // Without the text, which may be the better part of a key.
+    let key = bytes.and_then(|bytes| bytes.try_into().ok());
+    key.ok_or_else(|| D::Error::custom("a key is 64 hexadecimal digits"))
 }
 
 impl Key {
@@ -47,25 +61,27 @@ impl Key {
         Self(Arc::new(filled.is_ok().then_some(key)))
     }
 
+    fn at() -> records::Key {
+        records::Key::new("key", &[])
+    }
+
+    /// Reads the key of the records, if there is one.
+    pub(super) async fn check(records: &Records) -> Result<(), StoreError> {
+        records.read::<KeyRecord>(&Self::at()).await.map(drop)
+    }
+
     /// The key of the records, so that ids which it signed before are known; this one where there is none yet.
     pub(super) async fn kept(self, records: &Records) -> Result<Self, StoreError> {
         let Some(own) = *self.0 else {
             return Ok(self);
         };
-        let at = records::Key::new("key", &[]);
+        let at = Self::at();
         loop {
-            let found = records.read::<KeyRecord>(&at).await?;
-            let known = found.and_then(|found| {
-                let bytes = HEXLOWER.decode(found.value.key.as_bytes()).ok()?;
-                Some((bytes.try_into().ok()?, found.version))
-            });
-            let (key, expected) = match known {
-                Some((key, version)) => (key, Expected::Version(version)),
+            let (key, expected) = match records.read::<KeyRecord>(&at).await? {
+                Some(found) => (found.value.key, Expected::Version(found.version)),
                 None => (own, Expected::Absent),
             };
-            let record = KeyRecord {
-                key: HEXLOWER.encode(&key),
-            };
+            let record = KeyRecord { key };
             // Else another gateway wrote one meanwhile.
             if records
                 .write(&at, &record, expected, KEY_TIME)
@@ -83,7 +99,12 @@ pub(super) enum CallIds {
     /// `call_1`, `call_2`, …
     Counted(AtomicU64),
     /// The same, and no number is given again after a restart.
-    Reserved(ReservedIds),
+    Reserved {
+        numbers: Arc<ReservedIds>,
+        scope: Scope,
+        /// The last number of what was recorded in the scope before this process used it.
+        recorded: OnceCell<u64>,
+    },
     /// 26 signs of which nothing can be told.
     Signed {
         key: Key,
@@ -98,16 +119,20 @@ impl CallIds {
         Self::Counted(AtomicU64::new(last))
     }
 
-    /// Short ids behind all that were given in this scope.
-    pub(super) fn reserved(records: &Records, scope: &Scope) -> Self {
-        Self::Reserved(ReservedIds::new(records.clone(), scope.clone()))
+    /// Short ids of a scope, of these numbers.
+    pub(super) fn reserved(numbers: Arc<ReservedIds>, scope: Scope) -> Self {
+        Self::Reserved {
+            numbers,
+            scope,
+            recorded: OnceCell::new(),
+        }
     }
 
     /// The number of the last id; 0 where that is not to be remembered here.
     pub(super) fn last(&self) -> u64 {
         match self {
             Self::Counted(last) => last.load(Ordering::Relaxed),
-            Self::Reserved(_) | Self::Signed { .. } => 0,
+            Self::Reserved { .. } | Self::Signed { .. } => 0,
         }
     }
 
@@ -129,7 +154,14 @@ impl CallIds {
                 let number = last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
                 Some(counted(number))
             }
-            Self::Reserved(ids) => Some(counted(ids.next().await?)),
+            Self::Reserved {
+                numbers,
+                scope,
+                recorded,
+            } => {
+                let last = recorded.get_or_try_init(|| numbers.last_recorded(scope));
+                Some(counted(numbers.next_after(*last.await?).await?))
+            }
             Self::Signed { key, holder } => signed(key, holder),
         };
         Ok(text.and_then(|text| CallId::parse(&text).ok()))
@@ -138,7 +170,7 @@ impl CallIds {
     /// Forgets the numbers of a scope in which no id will be given any more.
     pub(super) async fn forget(&self) -> Result<(), StoreError> {
         match self {
-            Self::Reserved(ids) => ids.forget().await,
+            Self::Reserved { numbers, .. } => numbers.forget().await,
             Self::Counted(_) | Self::Signed { .. } => Ok(()),
         }
     }
@@ -244,11 +276,22 @@ pub(super) fn conversation_scope(
     forgotten: u64,
 ) -> Scope {
     let session = format!("c-{}-{forgotten}", HEXLOWER.encode(conversation));
-    let project = match (principal, run) {
+    parsed(&conversations_project(principal, run), &session)
+}
+
+/// Of all conversations of a principal: it has no results, only the numbers that they share.
+pub(super) fn conversations_scope(principal: &Principal, run: &str) -> Scope {
+    parsed(
+        &conversations_project(principal, Some(run)),
+        "conversations",
+    )
+}
+
+fn conversations_project(principal: &Principal, run: Option<&str>) -> String {
+    match (principal, run) {
         (Principal::Local, Some(run)) => format!("{}-r-{}", tag(principal), digest(run)),
         _ => tag(principal),
-    };
-    parsed(&project, &session)
+    }
 }
 
 fn parsed(project: &str, session: &str) -> Scope {

@@ -36,7 +36,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
-use crossfeed_store::{ResultStore, StoreError};
+use crossfeed_store::{ResultStore, StoreError, StoreMetrics};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
@@ -147,12 +147,24 @@ impl Tools {
         }
     }
 
+    /// Reads the records without which [`with_records`](Self::with_records) fails, and writes none.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer, a record is damaged, or a later version wrote it.
+    pub async fn check_records(store: Arc<dyn ResultStore>) -> Result<(), StoreError> {
+        match Records::of(store) {
+            Some(records) => Key::check(&records).await,
+            None => Ok(()),
+        }
+    }
+
     /// Has sessions, conversations and ids go on after a restart, where `store`, the engine's, has a place for the
     /// gateway's own records; else this changes nothing.
     ///
     /// # Errors
     ///
-    /// The store does not answer, or a later version wrote its records.
+    /// The store does not answer, a record is damaged, or a later version wrote it.
     pub async fn with_records(mut self, store: Arc<dyn ResultStore>) -> Result<Self, StoreError> {
         let Some(records) = Records::of(store) else {
             return Ok(self);
@@ -162,6 +174,11 @@ impl Tools {
         self.conversations = Arc::new(Conversations::kept(records.clone(), run));
         self.records = Some(records);
         Ok(self)
+    }
+
+    /// What the store has counted.
+    pub(crate) fn store_metrics(&self) -> Option<StoreMetrics> {
+        self.engine.store_metrics()
     }
 
     /// What outlives the process.

@@ -6,11 +6,12 @@
 //! - A conversation is found by its principal and a digest of its id: no id reaches results of another principal.
 //! - No id of a conversation stands for two calls, also when the conversation was forgotten in between.
 
-use super::ids::{self, CallIds};
+use super::ids::{self, CallIds, ReservedIds};
 use crate::{principal::Principal, records::Records};
 use crossfeed_core::Session;
 use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
+use crossfeed_store::StoreError;
 use crossfeed_wire::Scope;
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -56,15 +57,27 @@ impl Place {
         !self.is_forgotten.load(Ordering::Acquire)
     }
 
-    /// Drops everything that was recorded here.
-    pub(super) async fn close(&self) {
-        if let Err(error) = self.session.close().await {
+    /// Drops everything that was recorded here; whether that was done.
+    async fn drop_results(&self) -> bool {
+        let closed = self.session.close().await;
+        if let Err(error) = &closed {
             tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove a session");
         }
+        closed.is_ok()
+    }
+
+    /// Drops everything that was recorded here, and what is known of its ids.
+    pub(super) async fn close(&self) {
         // Only then: what could not be removed must not get the ids of other calls.
-        else if let Err(error) = self.ids.forget().await {
-            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove the record of a session's ids");
+        if self.drop_results().await {
+            forgotten(self.ids.forget().await);
         }
+    }
+}
+
+fn forgotten(ids: Result<(), StoreError>) {
+    if let Err(error) = ids {
+        tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove the record of a session's ids");
     }
 }
 
@@ -113,6 +126,8 @@ struct ConversationSet {
     forgotten: u64,
     /// The last number of an id that a forgotten conversation gave.
     last: u64,
+    /// The numbers that all of them share where they go on after a restart: one record, however many they are.
+    numbers: Option<Arc<ReservedIds>>,
 }
 
 impl Conversations {
@@ -139,6 +154,10 @@ impl Conversations {
                 places: LruCache::new(MAX_CONVERSATIONS),
                 forgotten: 0,
                 last: 0,
+                numbers: self.kept.as_ref().map(|(records, run)| {
+                    let scope = ids::conversations_scope(principal, run);
+                    Arc::new(ReservedIds::new(records, &scope))
+                }),
             });
         if let Some(known) = own.places.get(conversation) {
             return (Arc::clone(known), None);
@@ -147,9 +166,9 @@ impl Conversations {
             .then(|| own.places.pop_lru())
             .flatten()
             .map(|(_, oldest)| oldest);
-        if let Some((records, run)) = &self.kept {
+        if let Some(((_, run), numbers)) = self.kept.as_ref().zip(own.numbers.as_ref()) {
             let scope = ids::conversation_scope(principal, Some(run), conversation, 0);
-            let ids = CallIds::reserved(records, &scope);
+            let ids = CallIds::reserved(Arc::clone(numbers), scope.clone());
             let place = Place::new(session(scope), ids, false);
             own.places.put(*conversation, Arc::clone(&place));
             return (place, None);
@@ -167,10 +186,18 @@ impl Conversations {
 
     /// Forgets all conversations of a principal.
     pub(super) async fn close(&self, principal: &Principal) {
-        let own = self.of.lock().remove(principal);
-        for (_, place) in own.into_iter().flat_map(|own| own.places) {
+        let Some(own) = self.of.lock().remove(principal) else {
+            return;
+        };
+        let mut are_dropped = true;
+        for (_, place) in own.places {
             place.is_forgotten.store(true, Ordering::Release);
-            place.close().await;
+            are_dropped &= place.drop_results().await;
+        }
+        if let Some(numbers) = own.numbers
+            && are_dropped
+        {
+            forgotten(numbers.forget().await);
         }
     }
 }

@@ -1,8 +1,7 @@
 -- 6.. pins
 confirm()
 read_pins(6)
-mend()
-tidy()
+tidy(mend())
 local lines = {}
 local ids = call('ZRANGE', U, 0, -1)
 for i = 1, #ids do

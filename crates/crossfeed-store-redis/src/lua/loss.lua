@@ -1,9 +1,8 @@
 -- What scripts share that record results or take them away.
-local X, M = base .. 'x', base .. 'm'
-local T, Z, F, D = base .. 't', base .. 'z', base .. 'f', base .. 'd'
+local Z = base .. 'z'
 
-local function exact(number)
-  return string.format('%.0f', number)
+local function totals()
+  return parse_totals(call('HGET', H, '')) or nothing(clock)
 end
 
 local function read(head)
@@ -79,10 +78,12 @@ local function take_away(id, head, why)
   call('HDEL', H, id)
   call('ZREM', U, id)
   call('ZREM', X, id)
-  if call('EXISTS', H) == 0 then
-    call('DEL', M, U, X)
-  elseif call('EXISTS', M) == 1 then
-    call('HINCRBY', M, 'b', 0 - r.bytes)
+  local t = totals()
+  if t.results == 1 then
+    call('DEL', H, M, U, X)
+  elseif t.results > 1 and call('EXISTS', M) == 1 then
+    t.bytes, t.results, t.left = t.bytes - r.bytes, t.results - 1, clock
+    call('HSET', H, '', write_totals(t))
     if call('HINCRBY', M, r.class, 0 - r.bytes) <= 0 then
       call('HDEL', M, r.class)
     end
@@ -104,8 +105,20 @@ local function has_expired(id, r)
   return is_over(tonumber(call('ZSCORE', U, id) or r.born), r.born)
 end
 
+-- When one was first recorded or used last.
+local function first()
+  local since = now
+  for _, zset in ipairs({ U, X }) do
+    since = math.min(since, call('ZRANGE', zset, 0, 0, 'WITHSCORES')[2] or now)
+  end
+  return exact(since)
+end
+
 -- Takes away what has expired.
-local function tidy()
+local function tidy(t)
+  if not may_expire(t) then
+    return
+  end
   for _, zset in ipairs({ U, X }) do
     local age = zset == U and time_to_live or max_age
     for _, id in ipairs(call('ZRANGEBYSCORE', zset, '-inf', now - age)) do
@@ -117,15 +130,22 @@ local function tidy()
       end
     end
   end
+  t = totals()
+  if t.results > 0 then
+    t.since = first()
+    call('HSET', H, '', write_totals(t))
+  end
 end
 
--- Makes the tables agree again, should the server have dropped one. Gives the number of results.
+-- Makes the tables agree again, should the server have dropped one. Gives the totals.
 local function mend()
-  local number = call('HLEN', H)
-  if call('ZCARD', U) == number and call('ZCARD', X) == number and call('EXISTS', M) == math.min(number, 1) then
-    return number
+  local t, tables = totals(), call('EXISTS', H, U, X, M)
+  if tables == 0 or (tables == 4 and t.results > 0) then
+    return t
   end
+  t = nothing(clock)
   call('DEL', M)
+  call('HDEL', H, '')
   for _, zset in ipairs({ U, X }) do
     for _, id in ipairs(call('ZRANGE', zset, 0, -1)) do
       if call('HEXISTS', H, id) == 0 then
@@ -136,15 +156,18 @@ local function mend()
   local heads = call('HGETALL', H)
   for i = 1, #heads, 2 do
     local id, r = heads[i], read(heads[i + 1])
-    call('HINCRBY', M, 'b', r.bytes)
+    t.bytes, t.results = t.bytes + r.bytes, t.results + 1
     call('HINCRBY', M, r.class, r.bytes)
     call('ZADD', U, 'NX', r.born, id)
     call('ZADD', X, 'NX', r.born, id)
   end
-  for _, key in ipairs({ H, U, X, M }) do
-    call('PEXPIRE', key, keep)
+  if t.results > 0 then
+    t.since = first()
+    is_ending(t)
+    call('HSET', H, '', write_totals(t))
+    move_ends()
   end
-  return number
+  return t
 end
 
 -- A lease that is not over: owner, nonce, until, and how to repeat its call.
@@ -158,8 +181,4 @@ local function lease(id)
     return nil
   end
   return { owner = owner, nonce = nonce, value = value }
-end
-
-local function wake()
-  redis.pcall('PUBLISH', base .. 'c', '')
 end

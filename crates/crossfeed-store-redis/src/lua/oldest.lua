@@ -1,8 +1,7 @@
 -- 6 class that goes first, or nothing, 7 `1` if repeatable calls go first, 8.. pins. Finds the result that goes next.
 confirm()
 read_pins(8)
-mend()
-tidy()
+tidy(mend())
 local is_plain = ARGV[6] == '' and ARGV[7] == '0'
 local last
 for _, id in ipairs(call('ZRANGE', U, 0, -1)) do

@@ -1,10 +1,4 @@
--- 6 call, 7 token, 8 bytes, 9 class, 10 identity, 11 place, 12 length, 13 tail, 14 bytes and 15 results of a session,
--- 16 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 17 token and data,
--- 18 `1` if a new result was not reserved in its tenant's account and must be, 19.. pins
-local id, token, bytes, class, place = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[11]
-local max_bytes, max_results = tonumber(ARGV[14]), tonumber(ARGV[15])
-local body, stage = base .. 'b:' .. id, base .. 's:' .. token
-local staged = ARGV[16] == 's'
+-- What `record.lua` leaves: the id is taken, or room is to be made.
 read_pins(19)
 
 -- An answer for which nothing is recorded.
@@ -16,8 +10,34 @@ local function refuse(why, token, place)
   return { why, departed, token, place }
 end
 
-local count = mend()
-tidy()
+-- Whether the record that has the id is the same: `U`, a duplicate `D`, or one to be compared in the other place, `M`. Data
+-- that lies here is compared with what was sent, in pieces: what a script reads is copied, and stays until it is collected.
+local function compare(head, r)
+  local length = string.match(head, '^%d+ %x+ %d+ %d+ %S+ %S+ %a (%d+)')
+  if length ~= ARGV[12] or string.sub(r.identity, 1, 2) ~= string.sub(ARGV[10], 1, 2) then
+    return 'D'
+  end
+  if r.place ~= place then
+    return 'M'
+  end
+  if place ~= 'k' then
+    return r.identity == ARGV[10] and 'U' or 'D'
+  end
+  if not staged then
+    return call('GETRANGE', body, 16, -1) == string.sub(ARGV[17], 17) and 'U' or 'D'
+  end
+  if call('EXISTS', stage) == 0 then
+    return 'A'
+  end
+  for from = 16, length + 15, 65536 do
+    if call('GETRANGE', body, from, from + 65535) ~= call('GETRANGE', stage, from, from + 65535) then
+      return 'D'
+    end
+  end
+  return 'U'
+end
+
+tidy(mend())
 local head = call('HGET', H, id)
 if head then
   local r = read(head)
@@ -28,8 +48,9 @@ if head then
     return refuse('N')
   end
   if is_whole(id, r.token, r.place) then
-    if r.identity ~= ARGV[10] then
-      return refuse('D')
+    local found = compare(head, r)
+    if found ~= 'U' then
+      return refuse(found)
     end
     touch(id, r.born, r.place, tonumber(call('ZSCORE', U, id) or r.born))
     return refuse('U', r.token, r.place)
@@ -49,13 +70,8 @@ if staged and call('EXISTS', stage) == 0 then
 end
 
 -- What must go is found first, so that nothing goes in vain.
-local sums, held = {}, 0
-if #departed > 0 then
-  count = call('HLEN', H)
-end
-if count > 0 then
-  held = tonumber(call('HGET', M, 'b') or 0)
-end
+local t = totals()
+local sums, held, count = {}, t.bytes, t.results
 local victims = {}
 if held + bytes > max_bytes or count + 1 > max_results then
   local all = call('HGETALL', M)
@@ -118,27 +134,6 @@ for _, r in ipairs(victims) do
   take_away(r.id, r.head, 'e')
 end
 
-local milliseconds = math.max(math.ceil((math.min(time_to_live, max_age) + step) / 1000), 1)
-if ARGV[16] == 'i' then
-  call('SET', body, ARGV[17], 'PX', milliseconds)
-elseif staged then
-  call('RENAME', stage, body)
-  call('PEXPIRE', body, milliseconds)
-end
 forget_tombstone(id)
-call('HSET', H, id, table.concat({
-  '1', token, ARGV[8], exact(now), class, ARGV[10], place, ARGV[12],
-}, ' ') .. '\n' .. ARGV[13])
-call('ZADD', U, next_in(U), id)
-call('ZADD', X, now, id)
-call('HINCRBY', M, 'b', bytes)
-call('HINCRBY', M, class, bytes)
-if count == 0 or call('PTTL', M) < keep * 0.9 then
-  for _, key in ipairs({ H, U, X, M }) do
-    call('PEXPIRE', key, keep)
-  end
-end
-if call('HDEL', F, id) == 1 then
-  wake()
-end
+record(totals())
 return { 'N', departed }

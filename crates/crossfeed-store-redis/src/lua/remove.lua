@@ -6,7 +6,9 @@ if call('ZSCORE', D, ARGV[6]) then
 end
 local heads = call('HGETALL', H)
 for i = 1, #heads, 2 do
-  depart(heads[i], 'r', read(heads[i + 1]))
+  if heads[i] ~= '' then
+    depart(heads[i], 'r', read(heads[i + 1]))
+  end
 end
 local artifacts = call('HGETALL', base .. 'a')
 for i = 1, #artifacts, 2 do

@@ -1,9 +1,11 @@
 -- What scripts on results share. Two keys are given: what all keys of the session begin with, and one of them. The first
 -- never exists, so that a cluster answers TRYAGAIN while the slot of the session moves: neither node has all of it.
 --
--- h  hash   call -> header: `FORMAT TOKEN BYTES BORN CLASS IDENTITY PLACE LENGTH\nJSON[\nARGUMENTS]`
+-- h  hash   call -> header: `FORMAT TOKEN BYTES BORN CLASS IDENTITY PLACE LENGTH\nJSON[\nARGUMENTS]`;
+--           `` -> `BYTES RESULTS SINCE UNTIL LEFT`, the sums of all, a time before which none was used or recorded, when the
+--           tables end, and when a result last left. Without it, they are to be made to agree again.
 -- u  zset   call by its last use       x  zset  call by when it was recorded
--- m  hash   sums of bytes: `b` of all, and by class
+-- m  hash   class -> sum of bytes
 -- t  hash   call -> tombstone: `FORMAT REASON REPEATABLE ARGUMENTS\nJSON[\nARGUMENTS]`; `` -> bytes of arguments
 -- z  zset   call of a tombstone by when it was made
 -- f  hash   call -> lease: `FORMAT OWNER NONCE UNTIL REPEATABLE\nJSON[\nARGUMENTS]`
@@ -20,17 +22,19 @@ local base = KEYS[1]
 local H, U = base .. 'h', base .. 'u'
 local call = redis.call
 local time_to_live, max_age = tonumber(ARGV[2]), tonumber(ARGV[3])
-local now, is_given = tonumber(ARGV[1]), true
-if not now then
+-- The time, and as text: numbers are slow to write.
+local clock, is_given = ARGV[1], true
+if clock == '' then
   local time = call('TIME')
-  now, is_given = time[1] * 1000000 + time[2], false
+  clock, is_given = time[1] .. string.rep('0', 6 - #time[2]) .. time[2], false
 end
+local now = tonumber(clock)
 
 -- A number above those of all members, and not before now. The server's own time moves on between
 -- scripts by itself.
 local function next_in(zset, is_tied)
   local top = (is_given or is_tied) and call('ZREVRANGE', zset, 0, 0, 'WITHSCORES')[2]
-  return top and math.max(now, top + 1) or now
+  return top and math.max(now, top + 1) or clock
 end
 
 -- Data outlives its record a little, so that its end needs to be moved only this often.
@@ -39,7 +43,7 @@ local step = time_to_live / 8
 -- A write that changes nothing and takes no memory. A primary that was replaced refuses it where `min-replicas-to-write` is
 -- set, instead of answering from the past. A server whose memory is full accepts all writes of a script after it.
 local function confirm()
-  call('HDEL', H, '')
+  call('HDEL', base .. 'm', '')
 end
 
 -- Counts a use. A server whose memory is full refuses `ZADD` as the first write of a script, though this one takes no

@@ -1,8 +1,11 @@
 -- The tokens of all records of a session that have not ended.
 confirm()
 local tokens = {}
-for _, head in ipairs(call('HVALS', base .. 'h')) do
-  tokens[#tokens + 1] = string.match(head, '^%d+ (%x+)')
+local heads = call('HGETALL', base .. 'h')
+for i = 1, #heads, 2 do
+  if heads[i] ~= '' then
+    tokens[#tokens + 1] = string.match(heads[i + 1], '^%d+ (%x+)')
+  end
 end
 local all = call('HGETALL', A)
 for i = 1, #all, 2 do

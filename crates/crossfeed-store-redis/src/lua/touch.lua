@@ -13,6 +13,7 @@ if head then
       if not score then
         -- The server had dropped this table. What else it held is put back by the next script that counts.
         call('PEXPIRE', U, keep)
+        call('HDEL', H, '')
       end
       return is_same and { 'S', {} } or { 'F', {}, head }
     end

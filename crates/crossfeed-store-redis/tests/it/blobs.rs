@@ -179,6 +179,44 @@ async fn a_sweep_removes_what_no_record_names_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_lies_in_another_place_is_compared_there() {
+    if !is_installed() {
+        return;
+    }
+    let (server, blobs) = (Server::start(&[]).await.unwrap(), Arc::<Blobs>::default());
+    let far = open(&server, &blobs, MemoryLimits::default()).await;
+    let options = RedisOptions::from_url(&server.url()).unwrap();
+    let blob_store = Arc::clone(&blobs) as Arc<dyn BlobStore>;
+    let near = options.with_blobs(blob_store).with_blob_bytes(1 << 30);
+    let near = RedisStore::connect(near).await.unwrap();
+    for length in [2000, 100_000] {
+        for (id, first, second) in [("near", &near, &far), ("far", &far, &near)] {
+            let id = format!("{id} {length}");
+            let data = "x".repeat(length);
+            let put = first.put(&scope(), &call(&id), text(&data)).await;
+            assert_eq!(put.unwrap(), Recorded::New);
+            let held = blobs.len();
+            let put = second.put(&scope(), &call(&id), text(&data)).await;
+            assert_eq!(put.unwrap(), Recorded::Unchanged, "{id}");
+            let mut other = data.clone();
+            other.replace_range(length - 1.., "y");
+            for other in [
+                text(&other),
+                text(&data).with_failed(true),
+                text(&data[1..]),
+            ] {
+                let put = second.put(&scope(), &call(&id), other).await;
+                assert!(matches!(put, Err(StoreError::Duplicate { .. })), "{put:?}");
+            }
+            holds(second, &id, &data).await;
+            eventually("no blob is left over", || async { Ok(blobs.len() == held) })
+                .await
+                .unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_again_repairs_a_blob_that_is_missing_or_damaged() {
     if !is_installed() {
         return;

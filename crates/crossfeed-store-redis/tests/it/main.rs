@@ -10,7 +10,9 @@
 
 mod accounts;
 mod blobs;
+mod clocks;
 mod conformance;
+mod disks;
 mod failover;
 mod faults;
 mod losses;
@@ -18,6 +20,7 @@ mod model;
 mod partitions;
 mod probe;
 mod resent;
+mod splits;
 mod tenants;
 mod tls;
 mod waits;

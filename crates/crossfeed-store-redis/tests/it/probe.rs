@@ -2,7 +2,7 @@
 
 use crate::faults::{call, scope, text};
 use crossfeed_redis_servers::{Cluster, Replicated, Server, is_installed};
-use crossfeed_store::{MemoryLimits, ResultStore as _};
+use crossfeed_store::{MemoryLimits, ResultStore as _, StoreOperation};
 use crossfeed_store_redis::{RedisDurability, RedisMode, RedisOptions, RedisReport, RedisStore};
 use std::time::Duration;
 
@@ -105,14 +105,10 @@ async fn metrics_count_what_was_done() {
         two.get(&scope(), &call("c3")).await.unwrap();
     }
     two.get(&scope(), &call("c1")).await.unwrap();
-    let metrics = one.metrics();
-    let put = metrics
-        .operations
-        .iter()
-        .find(|operation| operation.operation == "put")
-        .unwrap();
+    let metrics = one.metrics().unwrap();
+    let put = metrics.operation(StoreOperation::Put).unwrap();
     assert_eq!((put.count, put.failed, metrics.evicted), (3, 0, 1));
     assert!(put.total > Duration::ZERO && put.histogram.iter().sum::<u64>() == 3);
-    let metrics = two.metrics();
+    let metrics = two.metrics().unwrap();
     assert_eq!((metrics.cache_misses, metrics.cache_hits), (1, 2));
 }

@@ -1,11 +1,13 @@
 //! Waits for calls that another process runs.
 
-use crate::faults::{call, scope, text};
+use crate::faults::{call, options, scope, text};
 use crossfeed_redis_servers::{Cluster, Server, eventually, is_installed};
 use crossfeed_store::{
-    Acquired, CallLeases, LeaseOwner, Lookup, Missing, Recorded, ResultStore as _, Tombstone,
+    Acquired, CallLeases, LeaseOwner, Leased, Lookup, Missing, Recorded, ResultStore as _,
+    Tombstone,
 };
 use crossfeed_store_redis::{RedisOptions, RedisStore};
+use crossfeed_wire::Scope;
 use std::time::{Duration, Instant};
 
 async fn open(url: &str, poll: Duration) -> RedisStore {
@@ -154,4 +156,50 @@ async fn a_lease_whose_process_died_ends_by_the_servers_clock() {
         .await
         .unwrap();
     begin(&two, "c1").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_cannot_be_renewed_costs_no_other_its_leases() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let options = options(&server.url()).with_lease_time(Duration::from_secs(3));
+    let store = RedisStore::connect(options).await.unwrap();
+    let leases = store.leases().unwrap();
+    let (owner, a) = (LeaseOwner::new(1), call("a"));
+    let of = |number: usize| Scope::parse("t", "p", &format!("s{number:02}")).unwrap();
+    let acquire = async |number| {
+        let acquired = leases
+            .acquire(owner, &of(number), &a, &Tombstone::default())
+            .await;
+        assert_eq!(acquired.unwrap(), Acquired::New);
+    };
+    // More than are renewed at once.
+    acquire(0).await;
+    let keys = server.ask(&["KEYS", "*:f"]).await.unwrap().texts();
+    let [broken] = &keys[..] else {
+        panic!("{keys:?}");
+    };
+    for number in 1..40 {
+        acquire(number).await;
+    }
+    server.ask(&["SET", broken, "x"]).await.unwrap();
+    let lease = |number| Leased::new(of(number), a.clone(), Tombstone::default());
+    let all: Vec<_> = (0..41).map(lease).collect();
+    for _ in 0..5 {
+        assert_eq!(leases.renew(owner, &all).await.unwrap(), all[40..]);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    for number in 1..40 {
+        let flights = leases
+            .flights(&of(number), std::slice::from_ref(&a), &[])
+            .await;
+        assert_eq!(
+            flights.unwrap().running,
+            std::slice::from_ref(&a),
+            "{number}"
+        );
+    }
+    assert!(leases.renew(owner, &all[..1]).await.is_err());
 }

@@ -12,7 +12,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use crossfeed_store::{
-    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, StoreError, Tombstone,
+    Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, StoreError, StoreOperation,
+    Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
 use rusqlite::{Connection, Result as SqlResult, params};
@@ -218,12 +219,16 @@ impl CallLeases for SharedResults {
     ) -> Result<Acquired, StoreError> {
         let results = self.0.clone();
         let (scope, call, about) = (scope.clone(), call.clone(), about.clone());
-        run(move || results.acquire(owner, &scope, &call, &about)).await
+        let acquire = run(move || results.acquire(owner, &scope, &call, &about));
+        self.0.meter.time(StoreOperation::Lease, acquire).await
     }
 
     async fn renew(&self, owner: LeaseOwner, calls: &[Leased]) -> Result<Vec<Leased>, StoreError> {
         let (results, calls) = (self.0.clone(), calls.to_vec());
-        run(move || results.renew(owner, &calls)).await
+        let renew = run(move || results.renew(owner, &calls));
+        let lost = self.0.meter.time(StoreOperation::Lease, renew).await?;
+        self.0.meter.lost_leases(lost.len());
+        Ok(lost)
     }
 
     async fn release(
@@ -234,7 +239,8 @@ impl CallLeases for SharedResults {
     ) -> Result<(), StoreError> {
         let results = self.0.clone();
         let (scope, call) = (scope.clone(), call.clone());
-        run(move || results.release(owner, &scope, &call)).await
+        let release = run(move || results.release(owner, &scope, &call));
+        self.0.meter.time(StoreOperation::Lease, release).await
     }
 
     async fn flights(
@@ -245,7 +251,8 @@ impl CallLeases for SharedResults {
     ) -> Result<Flights, StoreError> {
         let results = self.0.clone();
         let (scope, on, waits) = (scope.clone(), on.to_vec(), waits.to_vec());
-        run(move || results.flights(&scope, &on, &waits)).await
+        let flights = run(move || results.flights(&scope, &on, &waits));
+        self.0.meter.time(StoreOperation::Lease, flights).await
     }
 
     async fn changed(&self, _scope: &Scope) {

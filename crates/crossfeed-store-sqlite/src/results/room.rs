@@ -39,6 +39,8 @@ pub(super) struct Visit<'v> {
 pub(super) struct Gone {
     pub(super) calls: Vec<(Scope, CallId)>,
     pub(super) files: Vec<Digest>,
+    pub(super) evicted: usize,
+    pub(super) expired: usize,
 }
 
 impl<'v> Visit<'v> {
@@ -84,6 +86,11 @@ impl<'v> Visit<'v> {
             return Ok(());
         };
         let missing = reason(row.tombstone(arguments.as_deref()));
+        match missing {
+            Missing::Evicted(_) => self.gone.evicted += 1,
+            Missing::Expired(_) => self.gone.expired += 1,
+            _ => {}
+        }
         let limits = &results.options.limits;
         let limits = TombstoneLimits {
             number: limits.session_tombstones,

@@ -4,13 +4,14 @@ use super::{Results, SharedResults};
 use crate::{
     blocking::run,
     database::{answer_if_any, execute},
-    fault,
     header::{digest, milliseconds},
     options::SqliteDurability,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{Digest, Expected, StateRecord, StateStore, StoreError};
+use crossfeed_store::{
+    Damage, Digest, Expected, StateRecord, StateStore, StoreError, StoreOperation,
+};
 use rusqlite::{Connection, Result as SqlResult, params};
 use std::time::Duration;
 
@@ -30,9 +31,12 @@ impl Results {
             return Ok(None);
         };
         if digest_of(key, &value, expires_at) != written {
-            return Err(fault::damaged(
-                "a record of the host is not as it was written",
-            ));
+            let key = key.to_owned();
+            let damage = Damage::Record { key };
+            return Err(StoreError::Damaged {
+                damage,
+                source: None,
+            });
         }
         Ok(Some(StateRecord::new(value.into(), version)))
     }
@@ -122,7 +126,8 @@ fn digest_of(key: &str, value: &[u8], expires_at: i64) -> Digest {
 impl StateStore for SharedResults {
     async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.read_state(&key)).await
+        let read = run(move || results.read_state(&key));
+        self.0.meter.time(StoreOperation::State, read).await
     }
 
     async fn write(
@@ -133,11 +138,13 @@ impl StateStore for SharedResults {
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.write_state(&key, &value, expected, time)).await
+        let write = run(move || results.write_state(&key, &value, expected, time));
+        self.0.meter.time(StoreOperation::State, write).await
     }
 
     async fn remove(&self, key: &str) -> Result<(), StoreError> {
         let (results, key) = (self.0.clone(), key.to_owned());
-        run(move || results.remove_state(&key)).await
+        let remove = run(move || results.remove_state(&key));
+        self.0.meter.time(StoreOperation::State, remove).await
     }
 }

@@ -452,6 +452,40 @@ fn a_probe_says_what_is_there() {
 }
 
 #[test]
+fn looking_for_results_makes_nothing() {
+    let directory = Directory::new();
+    super::put(&directory.open(), "x", 10).unwrap();
+    let names = || {
+        let entries = fs::read_dir(&directory).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    let store = SqliteStore::open(&directory, keeping().with_must_exist(true)).unwrap();
+    let probe = store.probe().unwrap();
+    assert!(probe.can_write && probe.keeps_results);
+    assert_eq!((probe.artifacts, probe.results), (1, 0));
+    let error = put(&store, "a", 10).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    drop(store);
+    assert_eq!(names(), before);
+}
+
+#[test]
+fn a_place_is_tried_without_a_trace() {
+    let directory = Directory::new();
+    for place in ["", "a", "a/b"] {
+        SqliteStore::can_be_made(directory.0.join(place)).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    }
+    fs::write(directory.0.join("file"), "").unwrap();
+    let error = SqliteStore::can_be_made(directory.0.join("file/a")).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    #[cfg(target_os = "linux")]
+    SqliteStore::can_be_made("/proc/crossfeed/a").unwrap_err();
+}
+
+#[test]
 fn what_several_stores_record_and_evict_at_once_is_whole_or_gone() {
     let limits = MemoryLimits::default()
         .with_session_results(3)

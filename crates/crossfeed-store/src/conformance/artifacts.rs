@@ -1,8 +1,9 @@
 //! Behaviours of artifacts.
 
 use super::{
-    Harness, MINUTE, RACERS, artifact, artifact_id, basics::drop_after, call, holds,
-    is_duplicate_artifact, is_too_large, session, sweep, text, winner,
+    Harness, MINUTE, RACERS, artifact, artifact_id,
+    basics::{SIZES, drop_after, others},
+    call, holds, is_duplicate_artifact, is_too_large, session, sweep, text, winner,
 };
 use crate::{
     ArtifactLookup, ArtifactMissing, Budget, MemoryLimits, Recorded, ResultStore, StoreError,
@@ -161,6 +162,28 @@ pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
             && line.summary.is_none()),
         "nothing is made up: {listed:?}"
     );
+}
+
+/// Of two artifacts of one name whose bytes differ in one place only, the second is refused, however large they are.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn every_byte_of_an_artifact_decides_whether_it_is_the_same(store: &dyn ResultStore) {
+    let a = session(store, "a");
+    for length in SIZES {
+        let id = format!("a{length}");
+        let made = |data: String| artifact(&id, "c1", data);
+        a.put_artifact(made("x".repeat(length))).await;
+        let again = made("x".repeat(length));
+        a.puts_artifact(again, Recorded::Unchanged, "the same bytes again")
+            .await;
+        for (what, other) in others(length) {
+            let why = format!("{length} bytes, but for {what}, are a duplicate");
+            a.refuses_artifact(made(other), is_duplicate_artifact, &why)
+                .await;
+        }
+    }
 }
 
 /// Of several different artifacts under the same ids at once, exactly one is recorded.

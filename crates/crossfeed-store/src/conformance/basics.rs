@@ -140,6 +140,51 @@ pub async fn nothing_is_overwritten(store: &dyn ResultStore) {
     }
 }
 
+/// Of two records whose bytes differ in one place only, the second is refused, however large they are and wherever they lie.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn every_byte_decides_whether_it_is_the_same(store: &dyn ResultStore) {
+    let a = session(store, "a");
+    for length in SIZES {
+        let id = format!("c{length}");
+        let data = "x".repeat(length);
+        a.put(&id, text(data.clone())).await;
+        let again = text(data.clone()).with_unsaid(None, None, Some("{}".into()));
+        let when = format!("the same {length} bytes, with arguments that were not said");
+        a.puts(&id, again, Recorded::Unchanged, &when).await;
+        for (what, other) in others(length) {
+            let why = format!("{length} bytes, but for {what}, are a duplicate");
+            a.refuses(&id, text(other), is_duplicate, &why).await;
+        }
+        let why = format!("{length} bytes as a failure are a duplicate");
+        let failed = text(data.clone()).with_failed(true);
+        a.refuses(&id, failed, is_duplicate, &why).await;
+        let result = a.found(&id, "after refused records").await;
+        let is_first = result.document().raw()[..] == *data.as_bytes();
+        assert!(is_first, "the first record of {length} bytes stays");
+    }
+}
+
+/// Lengths of data that stores may treat in different ways.
+pub(super) const SIZES: [usize; 4] = [1, 3000, 70_000, 400_000];
+
+/// Texts that differ from so many times `x` in one place.
+pub(super) fn others(length: usize) -> Vec<(&'static str, String)> {
+    let with = |at: usize| {
+        let mut text = "x".repeat(length);
+        text.replace_range(at..=at, "y");
+        text
+    };
+    vec![
+        ("the first byte", with(0)),
+        ("one in the middle", with(length / 2)),
+        ("the last", with(length - 1)),
+        ("one more", "x".repeat(length + 1)),
+    ]
+}
+
 /// Ids of other sessions, projects and tenants do not exist.
 ///
 /// # Panics

@@ -204,6 +204,12 @@ pub async fn what_is_held_and_lost_is_counted(harness: &dyn Harness) {
     check([1, 1, 2], "after the time of two was over");
     b.remove().await;
     check([0, 1, 2], "after a session was removed");
+    // A store may count what has expired when it drops it.
+    sweep(store).await;
+    if let Some(metrics) = store.metrics() {
+        let counts = [metrics.evicted, metrics.expired];
+        assert_eq!(counts, [1, 2], "in metrics: evicted, expired");
+    }
 }
 
 /// A result that is held neither expires nor makes room, and its id still resolves.

@@ -9,6 +9,7 @@ fn terms() -> Terms {
         evicts: false,
         tombstones: 100,
         session_results: 10,
+        tenant: None,
         lease: 100,
         slack: 10,
         longest: 50,
@@ -21,8 +22,15 @@ type Told = (u32, u64, Option<u64>, Action, Outcome);
 
 /// A history of operations on one id.
 fn history(spans: &[Told]) -> Vec<Event> {
+    let spans: Vec<_> = spans.iter().map(|told| (1, 1, told.clone())).collect();
+    history_of(&spans)
+}
+
+/// A history of operations, each of a session and an id.
+fn history_of(spans: &[(u64, u64, Told)]) -> Vec<Event> {
     let mut events = Vec::new();
-    for (number, (worker, begin, end, action, outcome)) in spans.iter().enumerate() {
+    for (number, (session, id, told)) in spans.iter().enumerate() {
+        let (worker, begin, end, action, outcome) = told;
         let event = |at, moment| Event {
             worker: *worker,
             number: number as u64,
@@ -31,8 +39,8 @@ fn history(spans: &[Told]) -> Vec<Event> {
         };
         let operation = Operation {
             action: *action,
-            session: 1,
-            id: 1,
+            session: *session,
+            id: *id,
         };
         events.push(event(*begin, Moment::Begin(operation)));
         if let Some(end) = end {
@@ -49,7 +57,7 @@ fn broken(terms: &Terms, spans: &[Told]) -> Vec<Law> {
 
 #[test]
 fn sound_histories_pass() {
-    use Action::{Acquire, Get, Put, Release, Renew};
+    use Action::{Acquire, Get, Put, Read, Release, Remove, Renew, Write};
     let sound = [
         (1, 0, Some(5), Put(7), Outcome::New),
         (2, 1, Some(6), Put(8), Outcome::Duplicate),
@@ -75,12 +83,92 @@ fn sound_histories_pass() {
         (1, 212, Some(213), Acquire, Outcome::New),
     ];
     assert_eq!(broken(&terms(), &leases), []);
+    // A session that is removed begins anew.
+    let removed = [
+        (1, 0, Some(5), Put(7), Outcome::New),
+        (1, 6, Some(7), Acquire, Outcome::Recorded),
+        (2, 6, Some(10), Remove, Outcome::Done),
+        (1, 11, Some(12), Get, Outcome::Unknown),
+        (1, 13, Some(14), Acquire, Outcome::New),
+        (1, 15, Some(16), Put(8), Outcome::New),
+        (2, 17, Some(18), Get, Outcome::Found(8)),
+    ];
+    assert_eq!(broken(&terms(), &removed), []);
+    // A removal whose process ended may be done at any time, and so may a put that failed.
+    let torn = [
+        (2, 0, None, Remove, Outcome::Done),
+        (1, 6, Some(7), Put(7), Outcome::New),
+        (1, 8, Some(9), Get, Outcome::Unknown),
+        (1, 10, Some(11), Put(8), failed()),
+        (3, 12, Some(13), Remove, Outcome::Done),
+        (1, 14, Some(15), Get, Outcome::Found(8)),
+    ];
+    assert_eq!(broken(&terms(), &torn), []);
+    let records = [
+        (1, 0, Some(1), Read, Outcome::Record(None)),
+        (1, 2, Some(9), Write(70, None), Outcome::Written(Some(1))),
+        (2, 3, Some(8), Write(80, None), Outcome::Written(None)),
+        // What is written meanwhile may be seen or not.
+        (2, 10, Some(11), Read, Outcome::Record(Some((70, 1)))),
+        (2, 12, None, Write(81, Some(1)), Outcome::Done),
+        (1, 13, Some(20), Read, Outcome::Record(Some((70, 1)))),
+        (3, 14, Some(19), Read, Outcome::Record(Some((81, 2)))),
+        (1, 21, Some(22), Write(71, Some(1)), Outcome::Written(None)),
+        (
+            1,
+            23,
+            Some(24),
+            Write(72, Some(2)),
+            Outcome::Written(Some(3)),
+        ),
+    ];
+    assert_eq!(broken(&terms(), &records), []);
+}
+
+fn failed() -> Outcome {
+    Outcome::Failed("store.unavailable".into(), true, String::new())
+}
+
+#[test]
+fn what_is_there_at_once_is_within_limits() {
+    let two = |first, second| {
+        let told = |action, begin, outcome| (1, begin, Some(begin + 1), action, outcome);
+        history_of(&[
+            (first, 1, told(Action::Put(1), 0, Outcome::New)),
+            (second, 2, told(Action::Put(2), 2, Outcome::New)),
+            (first, 1, told(Action::Get, 4, Outcome::Found(1))),
+            (second, 2, told(Action::Get, 6, Outcome::Found(2))),
+        ])
+    };
+    let laws = |history: &[Event], terms: &Terms| {
+        let verdict = judge(history, terms);
+        verdict
+            .violations
+            .iter()
+            .map(|it| it.law)
+            .collect::<Vec<_>>()
+    };
+    let narrow = Terms {
+        session_results: 1,
+        ..terms()
+    };
+    assert_eq!(laws(&two(1, 1), &terms()), []);
+    assert_eq!(laws(&two(1, 1), &narrow), [Law::Limits]);
+    assert_eq!(laws(&two(1, 2), &narrow), []);
+    let limited = |results, bytes| Terms {
+        evicts: true,
+        tenant: Some((results, bytes)),
+        ..terms()
+    };
+    assert_eq!(laws(&two(1, 2), &limited(2, 1000)), []);
+    assert_eq!(laws(&two(1, 2), &limited(1, 1000)), [Law::Limits]);
+    assert_eq!(laws(&two(1, 2), &limited(2, 40)), [Law::Limits]);
 }
 
 #[test]
 fn each_law_is_judged() {
-    use Action::{Acquire, Get, List, Put};
-    let cases: [(Law, &[Told]); 11] = [
+    use Action::{Acquire, Get, List, Put, Read, Remove, Write};
+    let cases: [(Law, &[Told]); 20] = [
         (Law::Whole, &[(1, 0, Some(1), Get, Outcome::Garbled)]),
         (
             Law::Whole,
@@ -134,6 +222,74 @@ fn each_law_is_judged() {
             &[
                 (1, 0, Some(5), Acquire, Outcome::New),
                 (2, 120, Some(121), Get, Outcome::InFlight),
+            ],
+        ),
+        (
+            Law::Lapse,
+            &[
+                (1, 0, Some(5), Acquire, Outcome::New),
+                (2, 60, Some(61), Acquire, Outcome::InFlight),
+                (2, 120, Some(121), Acquire, Outcome::InFlight),
+            ],
+        ),
+        (
+            Law::Removed,
+            &[
+                (1, 0, Some(5), Put(7), Outcome::New),
+                (2, 6, Some(7), Remove, Outcome::Done),
+                (1, 8, Some(9), Get, Outcome::Found(7)),
+            ],
+        ),
+        (
+            Law::Kept,
+            &[
+                (2, 0, Some(1), Remove, Outcome::Done),
+                (1, 2, Some(5), Put(7), Outcome::New),
+                (1, 8, Some(9), Get, Outcome::Unknown),
+            ],
+        ),
+        (
+            Law::Refusals,
+            &[(
+                1,
+                0,
+                Some(5),
+                Put(7),
+                Outcome::Failed("full".into(), false, String::new()),
+            )],
+        ),
+        (
+            Law::Whole,
+            &[(1, 0, Some(1), Read, Outcome::Record(Some((70, 1))))],
+        ),
+        (
+            Law::Updates,
+            &[
+                (1, 0, Some(1), Write(70, None), Outcome::Written(Some(1))),
+                (1, 2, Some(9), Write(71, Some(1)), Outcome::Written(Some(2))),
+                (2, 3, Some(8), Write(81, Some(1)), Outcome::Written(Some(3))),
+            ],
+        ),
+        (
+            Law::Latest,
+            &[
+                (1, 0, Some(1), Write(70, None), Outcome::Written(Some(1))),
+                (1, 2, Some(3), Write(71, Some(1)), Outcome::Written(Some(2))),
+                (2, 4, Some(5), Read, Outcome::Record(Some((70, 1)))),
+            ],
+        ),
+        (
+            Law::Latest,
+            &[
+                (1, 0, Some(1), Write(70, None), Outcome::Written(Some(1))),
+                (2, 2, Some(3), Read, Outcome::Record(None)),
+            ],
+        ),
+        (
+            Law::Truthful,
+            &[
+                (1, 0, Some(1), Write(70, None), Outcome::Written(None)),
+                (2, 2, Some(3), Read, Outcome::Record(Some((70, 1)))),
             ],
         ),
         (Law::Ends, &[(1, 0, Some(51), Get, Outcome::Unknown)]),

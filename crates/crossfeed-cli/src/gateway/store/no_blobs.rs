@@ -1,8 +1,8 @@
 //! Replaces object storage in builds without it.
 
 use super::UnusableStore;
-use crossfeed::store::BlobStore;
-use crossfeed_gateway::config::StoreConfig;
+use crossfeed::store::{BlobStore, StateStore};
+use crossfeed_gateway::config::{GatewayConfig, StoreConfig};
 use std::sync::Arc;
 
 fn absent() -> UnusableStore {
@@ -13,6 +13,14 @@ fn absent() -> UnusableStore {
 
 pub(super) fn open(config: &StoreConfig) -> Result<Option<Arc<dyn BlobStore>>, UnusableStore> {
     config.blobs.as_ref().map_or(Ok(None), |_| Err(absent()))
+}
+
+pub(super) async fn check_keys(
+    _: &GatewayConfig,
+    _: &dyn StateStore,
+    _: bool,
+) -> Result<(), UnusableStore> {
+    Ok(())
 }
 
 pub(super) async fn probe(config: &StoreConfig) -> Result<Option<String>, UnusableStore> {

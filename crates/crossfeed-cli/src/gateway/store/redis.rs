@@ -1,13 +1,16 @@
 //! A store on Redis or Valkey.
 
-use super::{UnusableStore, blobs, limits};
+use super::{UnusableStore, blobs, limits, secret};
 use crossfeed::store::{
     Expected, Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StateStore as _,
-    StoreError,
+    StoreError, TlsIdentity,
 };
-use crossfeed_gateway::config::{Durability, GatewayConfig, StoreConfig};
+use crossfeed_gateway::{
+    config::{Durability, GatewayConfig, Secret},
+    tools::Tools,
+};
 use std::{
-    fs, io,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,8 +18,6 @@ use std::{
 /// How long the servers are waited for at the start: they may have been started together with the gateway.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
-/// The most bytes of a file with a password.
-const MAX_PASSWORD_BYTES: usize = 64 << 10;
 
 /// Connects to the servers, and waits for them if they are not there yet.
 pub(super) async fn open(
@@ -24,6 +25,7 @@ pub(super) async fn open(
     url: &str,
 ) -> Result<Arc<dyn ResultStore>, UnusableStore> {
     let store = connect(config, url, START_TIMEOUT).await?;
+    blobs::check_keys(config, &store, true).await?;
     Ok(Arc::new(store))
 }
 
@@ -32,6 +34,9 @@ pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<Strin
     let store = connect(config, url, Duration::ZERO).await?;
     let found = try_out(&store).await;
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
+    blobs::check_keys(config, &store, false).await?;
+    let checked = Tools::check_records(Arc::new(store)).await;
+    checked.map_err(|error| UnusableStore::new(config, &error))?;
     lines.extend(blobs::probe(&config.store).await?);
     Ok(lines)
 }
@@ -82,12 +87,30 @@ fn options(config: &GatewayConfig, url: &str) -> Result<RedisOptions, UnusableSt
     options.limits = limits(config);
     options.tenant_bytes = store.tenant_bytes;
     options.tenant_results = store.tenant_results;
+    if let Some(prefix) = &store.prefix {
+        options.prefix.clone_from(prefix);
+    }
     options.blobs = blobs::open(store)?;
     if let Some(username) = &store.username {
         options = options.with_username(username.as_str());
     }
-    if let Some(password) = password(store)? {
-        options = options.with_password(Password::new(password));
+    let password = |secret: &Option<Secret>, key| {
+        let secret = secret.as_ref().map(|secret| secret::read(secret, key));
+        Ok(secret.transpose()?.map(Password::new))
+    };
+    if let Some(password) = password(&store.password, "password")? {
+        options = options.with_password(password);
+    }
+    if let Some(password) = password(&store.sentinel_password, "sentinelPassword")? {
+        options = options.with_sentinel_password(password);
+    }
+    if let Some(roots) = &store.tls_roots {
+        options = options.with_tls_roots(pem(roots, "tlsRootsFile", "CERTIFICATE")?);
+    }
+    if let Some([certificate, key]) = &store.tls_identity {
+        let certificate = pem(certificate, "tlsCertificateFile", "CERTIFICATE")?;
+        let key = pem(key, "tlsKeyFile", "PRIVATE KEY")?;
+        options = options.with_tls_identity(TlsIdentity::new(certificate, key));
     }
     if let Some(Durability::Replicas { number, within }) = store.durability {
         let number = number.get();
@@ -96,24 +119,16 @@ fn options(config: &GatewayConfig, url: &str) -> Result<RedisOptions, UnusableSt
     Ok(options)
 }
 
-/// The password, from its file if it has one, where a line's end is not a part of it.
-fn password(store: &StoreConfig) -> Result<Option<String>, UnusableStore> {
-    let Some(file) = &store.password_file else {
-        return Ok(store.password.clone());
-    };
-    let read = fs::read_to_string(file).and_then(|text| {
-        if text.len() > MAX_PASSWORD_BYTES {
-            return Err(io::Error::other("it is too long for a password"));
-        }
-        Ok(text)
-    });
-    match read {
-        Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned())),
-        Err(error) => {
-            let file = file.display();
-            Err(UnusableStore(format!(
-                "cannot read the password of the store from {file}: {error}"
-            )))
-        }
+/// A file that has what it must in PEM.
+fn pem(path: &Path, key: &str, what: &str) -> Result<Vec<u8>, UnusableStore> {
+    let bytes = secret::read_file(path, key)?;
+    let is_whole = String::from_utf8_lossy(&bytes).contains(&format!("{what}-----"));
+    if is_whole {
+        return Ok(bytes);
     }
+    Err(UnusableStore(format!(
+        "`store.{key}`: `{}` holds no {} in PEM",
+        path.display(),
+        what.to_lowercase()
+    )))
 }

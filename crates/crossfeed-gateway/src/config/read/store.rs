@@ -1,7 +1,7 @@
 //! Reads where results are kept.
 
-use super::fields::{Field, FromField as _, nearest};
-use crate::config::{Durability, StoreConfig, StoreLocation};
+use super::fields::{Field, Fields, FromField as _, nearest};
+use crate::config::{Durability, Secret, StoreConfig, StoreLocation};
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 /// The schemes of URLs of a store.
@@ -16,6 +16,9 @@ const SCHEMES: [&str; 8] = [
     "rediss+sentinel",
 ];
 
+/// The most bytes of a prefix: it is a part of each key.
+const MAX_PREFIX_BYTES: usize = 64;
+
 /// How long replicas are waited for unless the configuration says it.
 const REPLICA_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -25,25 +28,55 @@ pub(super) fn store(field: Field<'_>) -> Option<StoreConfig> {
     let location = location.and_then(|field| location_of(&field));
     let is_redis = matches!(location, Some(StoreLocation::Redis(_)) | None);
     let is_sqlite = matches!(location, Some(StoreLocation::Sqlite(_)) | None);
-    let mut of_redis = |key: &'static str| {
-        let field = fields.take(key)?;
-        if !is_redis {
-            field.problem("only for a store on Redis");
-            return None;
-        }
-        Some(field)
+    let redis = Part::of(is_redis, "a store on Redis");
+    let scheme = match &location {
+        Some(StoreLocation::Redis(url)) => url.split(':').next(),
+        _ => None,
     };
-    let username = of_redis("username").and_then(|field| field.text());
-    let password = of_redis("password").and_then(|field| field.text());
-    let password_file = of_redis("passwordFile").and_then(|field| {
-        if password.is_some() {
-            field.problem("there is a `password`, too: remove one of them");
+    // What is wrong with the URL is said there.
+    let has = |sign: fn(&str) -> bool| scheme.is_none_or(sign);
+    let sentinels = redis.and(
+        has(|scheme| scheme.ends_with("+sentinel")),
+        "a store behind sentinels, whose URL begins with `redis+sentinel:`",
+    );
+    let tls = redis.and(
+        has(|scheme| scheme.starts_with("rediss")),
+        "a store over TLS, whose URL begins with `rediss`",
+    );
+    let prefix = redis
+        .take(&mut fields, "prefix")
+        .and_then(|field| prefix_of(&field));
+    let username = redis
+        .take(&mut fields, "username")
+        .and_then(|field| field.text());
+    let password = redis.secret(&mut fields, ["password", "passwordFile"]);
+    let sentinel_password =
+        sentinels.secret(&mut fields, ["sentinelPassword", "sentinelPasswordFile"]);
+    let tls_roots = tls.file(&mut fields, "tlsRootsFile");
+    let certificate = tls.file(&mut fields, "tlsCertificateFile");
+    let key = tls.file(&mut fields, "tlsKeyFile");
+    let tls_identity = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some([certificate, key]),
+        (None, None) => None,
+        (certificate, _) => {
+            let missing = if certificate.is_some() {
+                "tlsKeyFile"
+            } else {
+                "tlsCertificateFile"
+            };
+            fields.field.problem(format!(
+                "`{missing}` is missing: a client's certificate has a key"
+            ));
+            None
         }
-        path(&field, &field.text()?)
-    });
-    let tenant_bytes = of_redis("tenantBytes").and_then(|field| field.bytes());
-    let tenant_results = of_redis("tenantResults").and_then(|field| usize::from_field(&field));
-    let blobs = of_redis("blobs").and_then(|field| {
+    };
+    let tenant_bytes = redis
+        .take(&mut fields, "tenantBytes")
+        .and_then(|field| field.bytes());
+    let tenant_results = redis
+        .take(&mut fields, "tenantResults")
+        .and_then(|field| usize::from_field(&field));
+    let blobs = redis.take(&mut fields, "blobs").and_then(|field| {
         let url = field.text()?;
         if url
             .split_once("://")
@@ -53,28 +86,83 @@ pub(super) fn store(field: Field<'_>) -> Option<StoreConfig> {
         }
         Some(url)
     });
-    let settings = of_redis("blobSettings").and_then(|field| {
-        if blobs.is_none() {
-            field.problem("there are no `blobs` that it is for");
-        }
-        let settings = field.table()?.into_iter();
-        let settings = settings.filter_map(|(name, field)| Some((name.to_owned(), field.text()?)));
-        Some(settings.collect())
-    });
+    let of_blobs = redis.and(blobs.is_some() || !is_redis, "`blobs`, which are not there");
+    let blob_keys = of_blobs.secret(&mut fields, ["blobKeys", "blobKeysFile"]);
+    let settings = of_blobs
+        .take(&mut fields, "blobSettings")
+        .and_then(|field| {
+            let settings = field.table()?.into_iter();
+            let settings =
+                settings.filter_map(|(name, field)| Some((name.to_owned(), field.text()?)));
+            Some(settings.collect())
+        });
     let durability = fields.take("durability");
     let durability = durability.and_then(|field| durability_of(field, is_sqlite, is_redis));
     fields.finish();
     Some(StoreConfig {
         location: location?,
+        prefix,
         username,
         password,
-        password_file,
+        sentinel_password,
+        tls_roots,
+        tls_identity,
         durability,
         tenant_bytes,
         tenant_results,
         blobs,
         blob_settings: settings.unwrap_or_default(),
+        blob_keys,
     })
+}
+
+/// Keys that only some stores have.
+#[derive(Clone, Copy)]
+struct Part {
+    is_there: bool,
+    /// What has them.
+    of: &'static str,
+}
+
+impl Part {
+    fn of(is_there: bool, of: &'static str) -> Self {
+        Self { is_there, of }
+    }
+
+    /// What only some of these have.
+    fn and(self, is_there: bool, of: &'static str) -> Self {
+        if self.is_there {
+            Self::of(is_there, of)
+        } else {
+            self
+        }
+    }
+
+    fn take<'a>(self, fields: &mut Fields<'a>, key: &'static str) -> Option<Field<'a>> {
+        let field = fields.take(key)?;
+        if !self.is_there {
+            field.problem(format!("only for {}", self.of));
+            return None;
+        }
+        Some(field)
+    }
+
+    fn file(self, fields: &mut Fields<'_>, key: &'static str) -> Option<PathBuf> {
+        let field = self.take(fields, key)?;
+        path(&field, &field.text()?)
+    }
+
+    /// A secret under one key, or its file under the other.
+    fn secret(self, fields: &mut Fields<'_>, [key, file]: [&'static str; 2]) -> Option<Secret> {
+        let text = self.take(fields, key).and_then(|field| field.text());
+        let file = self.take(fields, file).and_then(|field| {
+            if text.is_some() {
+                field.problem(format!("there is a `{key}`, too: remove one of them"));
+            }
+            path(&field, &field.text()?)
+        });
+        text.map(Secret::Text).or(file.map(Secret::File))
+    }
 }
 
 fn location_of(field: &Field<'_>) -> Option<StoreLocation> {
@@ -104,6 +192,19 @@ fn location_of(field: &Field<'_>) -> Option<StoreLocation> {
             None
         }
     }
+}
+
+/// The beginning of all keys. Braces would move sessions to other slots of a cluster.
+fn prefix_of(field: &Field<'_>) -> Option<String> {
+    let text = field.text()?;
+    let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || b".:_-".contains(&sign);
+    if !(1..=MAX_PREFIX_BYTES).contains(&text.len()) || !text.bytes().all(is_sign) {
+        field.problem(format!(
+            "a prefix is 1 to {MAX_PREFIX_BYTES} letters, digits and signs of `.:_-`"
+        ));
+        return None;
+    }
+    Some(text)
 }
 
 /// A path that begins at the configuration's directory.

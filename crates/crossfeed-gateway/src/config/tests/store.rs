@@ -1,7 +1,7 @@
 //! Where results are kept.
 
 use super::{check, toml};
-use crate::config::{Durability, StoreConfig, StoreLocation};
+use crate::config::{Durability, Secret, StoreConfig, StoreLocation};
 use std::{path::PathBuf, time::Duration};
 
 const SERVERS: &str = "[mcpServers.a]\ncommand = 'x'\n";
@@ -36,8 +36,12 @@ fn a_store_is_read() {
          blobs = 's3://bucket/x'\nblob_settings = { secret_access_key = '${KEY}' }\n\
          durability = { replicas = 2, within = '500 ms' }",
     );
+    assert_eq!(redis.prefix, None);
+    let prefixed = store("url = 'redis://a'\nprefix = 'team-a:x_1.0'");
+    assert_eq!(prefixed.prefix.as_deref(), Some("team-a:x_1.0"));
     assert_eq!(redis.username.as_deref(), Some("ann"));
-    assert_eq!(redis.password.as_deref(), Some("s3cret-s3cret-s3cret"));
+    let secret = || Some(Secret::Text("s3cret-s3cret-s3cret".to_owned()));
+    assert_eq!(redis.password, secret());
     assert_eq!(redis.blobs.as_deref(), Some("s3://bucket/x"));
     let settings = redis.blob_settings.iter();
     let settings: Vec<_> = settings.map(|(k, v)| (&**k, &**v)).collect();
@@ -52,10 +56,42 @@ fn a_store_is_read() {
     assert_eq!((number.get(), within), (2, Duration::from_millis(500)));
     assert!(!format!("{redis:?}").contains("s3cret"));
     let file = store("url = 'redis://a'\npassword_file = 'secrets/redis'");
-    let path = PathBuf::from("/etc/crossfeed/secrets/redis");
-    assert_eq!(file.password_file, Some(path));
+    let path = |name: &str| PathBuf::from(format!("/etc/crossfeed/{name}"));
+    assert_eq!(file.password, Some(Secret::File(path("secrets/redis"))));
+    let guarded = store(
+        "url = 'rediss+sentinel://a/main'\nsentinel_password = '${KEY}'\ntls_roots_file = 'ca.pem'\n\
+         tls_certificate_file = 'me.pem'\ntls_key_file = '/me.key'\nblobs = 's3://bucket'\nblob_keys = '${KEY}'",
+    );
+    assert_eq!(guarded.sentinel_password, secret());
+    assert_eq!(guarded.blob_keys, secret());
+    assert_eq!(guarded.tls_roots, Some(path("ca.pem")));
+    let identity = [path("me.pem"), PathBuf::from("/me.key")];
+    assert_eq!(guarded.tls_identity, Some(identity));
+    let shown = format!("{guarded:?} {:?}", guarded.blob_keys);
+    assert!(!shown.contains("s3cret"), "{shown}");
+    let files = store(
+        "url = 'redis+sentinel://a/main'\nsentinel_password_file = 'x'\nblobs = 'file:///y'\nblob_keys_file = 'z'",
+    );
+    assert_eq!(files.sentinel_password, Some(Secret::File(path("x"))));
+    assert_eq!(files.blob_keys, Some(Secret::File(path("z"))));
     let flushed = store("url = 'sqlite:x'\ndurability = 'flushed'").durability;
     assert_eq!(flushed, Some(Durability::Flushed));
+}
+
+#[test]
+fn a_prefix_is_a_part_of_keys() {
+    let long = "x".repeat(65);
+    for prefix in ["", "a b", "{a}", "é", &long] {
+        let text = format!("url = 'redis://a'\nprefix = '{prefix}'");
+        refused(
+            &text,
+            &["line 3, `store.prefix`: a prefix is 1 to 64 letters, digits and signs of `.:_-`"],
+        );
+    }
+    refused(
+        "url = 'sqlite:x'\nprefix = 'a'",
+        &["line 3, `store.prefix`: only for a store on Redis"],
+    );
 }
 
 #[test]
@@ -99,8 +135,34 @@ fn what_is_no_store_is_refused() {
         "url = 'redis://a'\npassword = 's3cret'\npassword_file = 'x'\nblob_settings = { a = 'b' }",
         &[
             "line 4, `store.passwordFile`: there is a `password`, too: remove one of them",
-            "line 5, `store.blobSettings`: there are no `blobs` that it is for",
+            "line 5, `store.blobSettings`: only for `blobs`, which are not there",
         ],
+    );
+    refused(
+        "url = 'sqlite:x'\nsentinel_password = 's3cret'\ntls_roots_file = 'x'\nblob_keys = 's3cret'\nblob_settings = {}",
+        &[
+            "line 3, `store.sentinelPassword`: only for a store on Redis",
+            "line 4, `store.tlsRootsFile`: only for a store on Redis",
+            "line 5, `store.blobKeys`: only for a store on Redis",
+            "line 6, `store.blobSettings`: only for a store on Redis",
+        ],
+    );
+    refused(
+        "url = 'redis://a'\nsentinel_password_file = 'x'\ntls_key_file = 'x'\nblob_keys_file = 'x'",
+        &[
+            "line 3, `store.sentinelPasswordFile`: only for a store behind sentinels, whose URL begins with \
+             `redis+sentinel:`",
+            "line 4, `store.tlsKeyFile`: only for a store over TLS, whose URL begins with `rediss`",
+            "line 5, `store.blobKeysFile`: only for `blobs`, which are not there",
+        ],
+    );
+    refused(
+        "url = 'rediss://a'\ntls_key_file = 'x'",
+        &["line 1, `store`: `tlsCertificateFile` is missing: a client's certificate has a key"],
+    );
+    refused(
+        "url = 'redis://a'\nblobs = 's3://a'\nblob_keys = 's3cret'\nblob_keys_file = 'x'",
+        &["line 5, `store.blobKeysFile`: there is a `blobKeys`, too: remove one of them"],
     );
     refused(
         "url = 'redis://a'\nblobs = 's3cret'\ndurability = { replica = 1 }",

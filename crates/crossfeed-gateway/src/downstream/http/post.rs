@@ -341,12 +341,24 @@ pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
     refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
 }
 
-/// Refuses a request for the time for which the store does not say which sessions there are.
+/// Refuses a request about a session, since the store does not say what is kept of it.
 fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
     tracing::warn!(%error, "cannot look a session up");
-    let what = "the gateway cannot look the session up now: its store does not answer";
-    let data = json_value!({"code": error.code().as_str()});
-    later(id, &RpcError::new(code::INTERNAL, what).with_data(data))
+    let failed = |what: String| {
+        let data = json_value!({"code": error.code().as_str()});
+        RpcError::new(code::INTERNAL, what).with_data(data)
+    };
+    let what = "the gateway cannot look the session up";
+    if error.may_retry() {
+        later(
+            id,
+            &failed(format!("{what} now: its store does not answer")),
+        )
+    } else {
+        let advice = "repair that, or begin another with `initialize`";
+        let error = failed(format!("{what}: {error}; {advice}"));
+        refuse(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+    }
 }
 
 /// Refuses a request for now.

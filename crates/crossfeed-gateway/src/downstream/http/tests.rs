@@ -8,6 +8,7 @@ use crate::{
     message::{Id, Message},
     port::MessageSink,
 };
+use crossfeed_store::StoreError;
 use hyper::body::Body;
 use proptest::prelude::*;
 use std::{net::SocketAddr, sync::atomic::Ordering};
@@ -152,6 +153,35 @@ fn request(id: usize, method: &str) -> String {
 
 fn note(method: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#)
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_looked_up_is_not_said_to_be_gone() {
+    let served = served().await;
+    let unavailable = |retry| StoreError::Unavailable {
+        source: "a secret".into(),
+        retry,
+    };
+    let newer = StoreError::Newer { found: 2, known: 1 };
+    for (fault, status, part) in [
+        (unavailable(true), 503, "does not answer"),
+        (unavailable(false), 500, "the store cannot answer"),
+        (newer, 500, "format 2"),
+    ] {
+        *served.hub.fault.lock() = Some(fault);
+        let asked = served.post("mcp-session-id: x", &request(1, "x")).await;
+        let answer = asked.end().await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+        assert!(
+            answer.contains(part) && answer.contains("store.unavailable"),
+            "{answer}"
+        );
+        assert_eq!(answer.contains("retry-after"), status == 503, "{answer}");
+        assert!(!answer.contains("secret"), "{answer}");
+    }
 }
 
 #[tokio::test]

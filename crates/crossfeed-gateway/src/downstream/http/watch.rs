@@ -68,6 +68,9 @@ pub(super) fn metrics(
     metrics.set(DESCRIPTORS, &["servers"], quotas.used().descriptors);
     metrics.set(DESCRIPTORS_LIMIT, &["clients"], places);
     metrics.set(DESCRIPTORS_LIMIT, &["servers"], quotas.total().descriptors);
+    if let Some(store) = hub.store_metrics() {
+        metrics.show_store(&store);
+    }
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
     body(StatusCode::OK, kind, Full::from(metrics.text()))
 }

@@ -6,7 +6,8 @@ use super::{
     },
     *,
 };
-use crate::records::fake::LastingStore;
+use crate::{records::fake::LastingStore, tools::ids};
+use crossfeed_store::{Damage, ResultStore as _, StoreError};
 use std::sync::atomic::Ordering;
 
 fn number(id: &str) -> u64 {
@@ -43,14 +44,119 @@ async fn ids_go_on_behind_results_where_their_record_is_gone() {
     }
     let keys = store.keys("ids");
     assert_eq!(keys.len(), 1);
-    let state = crossfeed_store::ResultStore::state(&*store).unwrap();
-    state.remove(&keys[0]).await.unwrap();
+    store.lose_records();
     let world = World::over(&store, None, Vec::new()).await;
     let client = world.client(caller(named("a"), Some("1"))).await;
     let id = recorded(&client, params("search", json!({})), "x").await;
     assert_eq!(id, "call_4");
     client.close().await;
     assert_eq!(store.keys("ids"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_process_gives_no_id_twice_whatever_its_store_loses() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    let scope = ids::scope(&named("a"), Some("1"));
+    let mut last = 0;
+    // Nothing is lost, then the last reservation, then everything.
+    for loss in 0..3 {
+        for call in 0..40 {
+            let id = recorded(&client, params("search", json!({})), "x").await;
+            assert!(number(&id) > last, "{loss} {call}: {id} {last}");
+            last = number(&id);
+        }
+        store.remove_session(&scope).await.unwrap();
+        match loss {
+            0 => store.overwrite(&store.keys("ids")[0], r#"{"format":1,"last":16}"#),
+            _ => store.lose_records(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reservation_behind_which_there_is_no_number_is_damage() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    recorded(&client, params("search", json!({})), "x").await;
+    let last = u64::MAX - 3;
+    store.overwrite(
+        &store.keys("ids")[0],
+        &format!(r#"{{"format":1,"last":{last}}}"#),
+    );
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    let refused = referred(&client, "call_1", None).await.unwrap_err();
+    assert!(refused.starts_with("store.unavailable"), "{refused}");
+    assert!(refused.contains("gateway/ids/"), "{refused}");
+}
+
+#[tokio::test]
+async fn conversations_leave_one_record_for_each_principal() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    for name in ["a", "b"] {
+        let client = world.client(caller(named(name), Some("1"))).await;
+        let mut last = 0;
+        for thread in 0..40 {
+            let id = in_thread_recorded(&client, &format!("t{thread}"), "x").await;
+            assert!(number(&id) > last, "{thread}: {id} {last}");
+            last = number(&id);
+        }
+    }
+    assert_eq!(store.keys("ids").len(), 2);
+    let local = world.client(caller(Principal::Local, Some("s"))).await;
+    in_thread_recorded(&local, "t", "x").await;
+    in_thread_recorded(&local, "u", "x").await;
+    assert_eq!(store.keys("ids").len(), 3);
+    world.tools.close_conversations(&Principal::Local).await;
+    assert_eq!(store.keys("ids").len(), 2);
+}
+
+#[tokio::test]
+async fn conversations_go_on_behind_what_each_holds_where_their_record_is_gone() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    for _ in 0..3 {
+        in_thread_recorded(&client, "t", "x").await;
+    }
+    store.lose_records();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    assert_eq!(in_thread_recorded(&client, "u", "x").await, "call_1");
+    assert_eq!(in_thread_recorded(&client, "t", "x").await, "call_4");
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_read_is_damage() {
+    let store = LastingStore::new();
+    Tools::check_records(store.clone()).await.unwrap();
+    assert_eq!(store.keys("key"), Vec::<String>::new());
+    World::over(&store, None, Vec::new()).await;
+    let [key] = &store.keys("key")[..] else {
+        panic!("one key")
+    };
+    Tools::check_records(store.clone()).await.unwrap();
+    let short = "5".repeat(62);
+    let none = String::new();
+    for value in [none, format!("{short}xx"), short] {
+        store.overwrite(key, &format!(r#"{{"format":1,"key":"{value}"}}"#));
+        let engine = Engine::new(EngineOptions::default(), store.clone());
+        let tools = Tools::new(engine, Arc::default());
+        let Err(error) = tools.with_records(store.clone()).await else {
+            panic!("{value}")
+        };
+        let StoreError::Damaged { damage, source } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(damage, Damage::Record { key: key.clone() });
+        let checked = Tools::check_records(store.clone()).await;
+        assert!(matches!(checked, Err(StoreError::Damaged { .. })));
+        assert!(!source.unwrap().to_string().contains("55"), "a secret");
+    }
 }
 
 #[tokio::test]
@@ -126,4 +232,17 @@ async fn a_call_without_an_id_may_be_made_but_not_referred_to() {
     drop(call);
     let refused = referred(&client, "call_1", None).await.unwrap_err();
     assert!(refused.starts_with("store.unavailable"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_no_reason_to_wait_for_other_calls() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    recorded(&client, params("search", json!({})), "x").await;
+    store.is_away.store(true, Ordering::Relaxed);
+    let refused = referred(&client, "call_1", None).await.unwrap_err();
+    assert!(refused.starts_with("store.unavailable"), "{refused}");
+    assert!(refused.contains("try again"), "{refused}");
+    assert!(!refused.contains("other calls"), "{refused}");
 }

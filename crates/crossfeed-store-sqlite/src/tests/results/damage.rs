@@ -1,8 +1,8 @@
 //! Results that are not as they were written: never a wrong answer, and all others can be read.
 
 use super::{
-    Directory, MINUTE, SqliteStore, assert_whole, call, get, keeping, listed, put, result, run,
-    scope,
+    Directory, MINUTE, SqliteStore, assert_says, assert_whole, call, get, keeping, listed, put,
+    result, run, scope,
 };
 use crossfeed_store::{
     Damage, Digest, Expected, Lookup, MemoryLimits, Missing, Recorded, ResultStore, StoreError,
@@ -145,7 +145,7 @@ fn a_record_of_the_host_that_was_changed_is_noticed() {
         assert_eq!(directory.other().execute(&statement, []).unwrap(), 1);
         let key = if change.starts_with("key") { "j" } else { "k" };
         let error = run(state.read(key)).unwrap_err();
-        assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+        assert_says(&error, &format!("record `{key}`"), "remove the record");
         run(state.write(key, "new".into(), Expected::Any, MINUTE)).unwrap();
         assert_eq!(run(state.read(key)).unwrap().unwrap().value, "new");
     }

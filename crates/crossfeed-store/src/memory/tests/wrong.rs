@@ -3,7 +3,8 @@
 use super::{Memory, run};
 use crate::{
     ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, MemoryLimits,
-    Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
+    Missing, Recorded, ResultStore, StateStore, StoreError, StoreMetrics, StoredArtifact,
+    StoredResult, Usage,
     conformance::{self, Harness},
 };
 use async_trait::async_trait;
@@ -199,6 +200,10 @@ impl ResultStore for WrongStore {
             held.expired += held.evicted;
         }
         Some(held)
+    }
+
+    fn metrics(&self) -> Option<StoreMetrics> {
+        self.inner.metrics()
     }
 
     fn leases(&self) -> Option<&dyn CallLeases> {

@@ -1,0 +1,54 @@
+//! Secrets and certificates of a store, which its configuration or a file has.
+
+use super::UnusableStore;
+use crossfeed_gateway::config::Secret;
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+/// The most bytes of a file: certificates of many authorities.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The text of a secret. In a file, a line's end at its end is not a part of it. `key` is the key of the configuration
+/// that has the text itself; the one for the file has `File` behind it.
+pub(super) fn read(secret: &Secret, key: &str) -> Result<String, UnusableStore> {
+    let (text, key) = match secret {
+        Secret::Text(text) => (text.clone(), key.to_owned()),
+        Secret::File(path) => {
+            let key = format!("{key}File");
+            let bytes = read_file(path, &key)?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| unusable(path, &key, &"it is not text in UTF-8"))?;
+            (text.trim_end_matches(['\r', '\n']).to_owned(), key)
+        }
+    };
+    if text.is_empty() {
+        return Err(UnusableStore(format!(
+            "`store.{key}`: it is empty: leave the key out for none"
+        )));
+    }
+    Ok(text)
+}
+
+/// The content of a file that the configuration names under this key.
+pub(super) fn read_file(path: &Path, key: &str) -> Result<Vec<u8>, UnusableStore> {
+    let read = || {
+        let mut bytes = Vec::new();
+        let file = File::open(path)?;
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(io::Error::other("it is larger than 1 MiB"));
+        }
+        Ok(bytes)
+    };
+    read().map_err(|error| unusable(path, key, &error))
+}
+
+fn unusable(path: &Path, key: &str, error: &dyn std::fmt::Display) -> UnusableStore {
+    UnusableStore(format!(
+        "`store.{key}`: cannot read `{}`: {error}",
+        path.display()
+    ))
+}

@@ -1,0 +1,263 @@
+//! A gateway with its store on a Redis server, which the test starts, and large results in a directory.
+
+use super::{
+    Run, check_usage, file,
+    lasting::{Listening, TOKENS, directory, echo, headers},
+    run,
+};
+use crossfeed_redis_servers::{Server, is_installed};
+use serde_json::json;
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+};
+
+/// A server whose tool gives a large result, or says what it got.
+const SERVER: &str = r#"
+while IFS= read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case "$line" in
+    *'"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}}\n' "$id" ;;
+    *'"text":"large"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
+      cat "$1"
+      printf '"}]}}\n' ;;
+    *'"tools/call"'*)
+      text=${line#*\"text\":\"}
+      text=${text%%\"*}
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"heard %s"}]}}\n' "$id" "$text" ;;
+    *'"id"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+  esac
+done
+"#;
+
+const KEYS: [&str; 2] = [
+    "key-one AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n",
+    "key-two //////////////////////////////////////////8=\n",
+];
+
+/// What stands at the end of a large result.
+const NEEDLE: &str = "a-needle-in-a-haystack";
+
+/// A configuration with large results in a directory of this name, and more keys of the store.
+fn configuration(name: &str, url: &str, more: &str) -> (String, PathBuf) {
+    let blobs = directory(name);
+    let script = file("lasting-blobs.sh", SERVER);
+    let items = r#"{\"name\":\"hay\"},"#.repeat(20_000);
+    let large = format!(r#"{{\"items\":[{items}{{\"name\":\"{NEEDLE}\"}}]}}"#);
+    let large = file("lasting-blobs.json", &large);
+    let place = blobs.display();
+    let text = format!(
+        "{TOKENS}args = ['{script}', '{large}']\n[store]\nurl = '{url}'\nblobs = 'file://{place}'\n{more}\n"
+    );
+    (file(&format!("{name}.toml"), &text), blobs)
+}
+
+/// The large objects.
+fn objects(directory: &Path) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(objects(&path));
+        } else {
+            found.push(fs::read(&path).unwrap());
+        }
+    }
+    found.retain(|object| object.len() > 256 << 10);
+    found
+}
+
+fn holds(object: &[u8], text: &str) -> bool {
+    object
+        .windows(text.len())
+        .any(|bytes| bytes == text.as_bytes())
+}
+
+fn metrics(gateway: &Listening) -> String {
+    let (host, _) = gateway.address.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let headers = headers("ann", None);
+    let request =
+        format!("GET /metrics HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn large(gateway: &Listening, session: &str) {
+    let (status, answer) = gateway.call("ann", session, &json!("large"));
+    assert!(status == 200 && answer.contains("call_"), "{answer}");
+}
+
+/// What is said of the end of a large result.
+fn end(gateway: &Listening, session: &str, call: &str) -> String {
+    let reference = json!({"$tool": call, "$select": "items[-1].name"});
+    gateway.call("ann", session, &reference).1
+}
+
+#[tokio::test]
+async fn large_results_survive_a_kill_in_the_clear() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let (config, blobs) = configuration("lasting-blobs-clear", &server.url(), "");
+    tokio::task::spawn_blocking(move || {
+        let checked = run(&["gateway", "--check", "--config", &config], "");
+        assert_eq!(checked.status, 0, "{checked:?}");
+        assert!(checked.out.contains(" ms); not encrypted\n"), "{checked:?}");
+        let before = Listening::of(&["--config", &config]);
+        let session = before.begin("ann");
+        large(&before, &session);
+        let there = objects(&blobs);
+        assert!(there.len() == 1 && holds(&there[0], NEEDLE));
+        let counted = metrics(&before);
+        for line in [
+            "\ncrossfeed_store_operation_duration_seconds_count{operation=\"put\"} 1\n",
+            "\ncrossfeed_store_operation_duration_seconds_count{operation=\"put_blob\"} 1\n",
+            "\ncrossfeed_store_failures_total{operation=\"put_blob\"} 0\n",
+            "\ncrossfeed_store_lost_leases_total 0\n",
+        ] {
+            assert!(counted.contains(line), "{line}{counted}");
+        }
+        drop(before);
+        let after = Listening::of(&["--config", &config]);
+        let answer = end(&after, &session, "call_1");
+        assert!(answer.contains(&format!("heard {NEEDLE}")), "{answer}");
+        let counted = metrics(&after);
+        for line in [
+            "\ncrossfeed_store_operation_duration_seconds_count{operation=\"get_blob\"} 1\n",
+            "\ncrossfeed_store_cache_lookups_total{outcome=\"miss\"} 1\n",
+        ] {
+            assert!(counted.contains(line), "{line}{counted}");
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn large_results_are_encrypted_with_keys_that_rotate() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let write = |text: &str| file("lasting-blobs.keys", text);
+    let keys = write(KEYS[0]);
+    let more = format!("blob_keys_file = '{keys}'");
+    let (config, blobs) = configuration("lasting-blobs-keys", &server.url(), &more);
+    tokio::task::spawn_blocking(move || {
+        let start = || Listening::of(&["--config", &config]);
+        let check = || run(&["gateway", "--check", "--config", &config], "");
+        let checked = check();
+        let says = " ms); encrypted with the key `key-one`\n";
+        assert!(
+            checked.status == 0 && checked.out.contains(says),
+            "{checked:?}"
+        );
+        let first = start();
+        let session = first.begin("ann");
+        large(&first, &session);
+        drop(first);
+
+        write(&[KEYS[1], KEYS[0]].concat());
+        let says = " ms); encrypted with the key `key-two`, read also with `key-one`\n";
+        let checked = check();
+        assert!(
+            checked.status == 0 && checked.out.contains(says),
+            "{checked:?}"
+        );
+        let second = start();
+        let answer = end(&second, &session, "call_1");
+        assert!(answer.contains(&format!("heard {NEEDLE}")), "{answer}");
+        let (_, answer) = second.call("ann", &session, &json!("large"));
+        let call = format!("call_{}", super::lasting::number(&answer));
+        drop(second);
+        let there = objects(&blobs);
+        assert_eq!(there.len(), 2);
+        assert!(!there.iter().any(|object| holds(object, NEEDLE)));
+        let by = |id| there.iter().filter(|object| holds(object, id)).count();
+        assert_eq!((by("key-one"), by("key-two")), (1, 1));
+
+        // An earlier one that is taken away too early.
+        write(KEYS[1]);
+        let third = start();
+        let answer = end(&third, &session, "call_1");
+        assert!(answer.contains("store.unavailable"), "{answer}");
+        let answer = end(&third, &session, &call);
+        assert!(answer.contains(&format!("heard {NEEDLE}")), "{answer}");
+        drop(third);
+
+        let refused = |says: &str| {
+            let says = format!("`store.blobKeys{says}");
+            check_usage(&["gateway", "--config", &config], "", &says);
+            let Run { status, out, .. } = check();
+            assert_eq!(status, 1, "{out}");
+            assert!(out.contains(&format!("error: store: {says}")), "{out}");
+            assert!(!out.contains("s3cret"), "{out}");
+        };
+        write(KEYS[0]);
+        refused("`: the key `key-two`, which encrypted large data last, is missing: add it");
+        write("key-one s3cret\n");
+        refused(&format!(
+            "File`: `{keys}`: line 1 is not a key: write an id and a key"
+        ));
+        write("");
+        refused("File`: it is empty: leave the key out for none");
+        fs::remove_file(&keys).unwrap();
+        refused(&format!("File`: cannot read `{keys}`: "));
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, text.replace("blob_keys_file", "# ")).unwrap();
+        refused("`: the key `key-two`, which encrypted large data last, is missing: add it");
+    })
+    .await
+    .unwrap();
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let check = |store: &str, says: &str| {
+        let text = format!("{TOKENS}args = ['{}']\n[store]\n{store}\n", echo());
+        let config = file("lasting-files.toml", &text);
+        let says = format!("`store.{says}");
+        check_usage(&["gateway", "--config", &config], "", &says);
+        let checked = run(&["gateway", "--check", "--config", &config], "");
+        assert_eq!(checked.status, 1, "{checked:?}");
+        assert!(
+            checked.out.contains(&format!("error: store: {says}")),
+            "{checked:?}"
+        );
+    };
+    let nothing = file("lasting-nothing.pem", "nothing");
+    let key = file("lasting-key.pem", "-----BEGIN PRIVATE KEY-----\n");
+    let tls = "url = 'rediss://127.0.0.1:1'";
+    check(
+        "url = 'redis://127.0.0.1:1'\npassword_file = '/no/such'",
+        "passwordFile`: cannot read `/no/such`: No such file",
+    );
+    check(
+        "url = 'redis+sentinel://127.0.0.1:1/main'\nsentinel_password = ''",
+        "sentinelPassword`: it is empty: leave the key out for none",
+    );
+    check(
+        &format!("{tls}\ntls_roots_file = '{nothing}'"),
+        &format!("tlsRootsFile`: `{nothing}` holds no certificate in PEM"),
+    );
+    check(
+        &format!("{tls}\ntls_certificate_file = '{key}'\ntls_key_file = '{key}'"),
+        &format!("tlsCertificateFile`: `{key}` holds no certificate in PEM"),
+    );
+    check(
+        &format!("{tls}\ntls_roots_file = '/dev/zero'"),
+        "tlsRootsFile`: cannot read `/dev/zero`: it is larger than 1 MiB",
+    );
+}
