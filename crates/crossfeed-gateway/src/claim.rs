@@ -1,10 +1,13 @@
 //! One process alone goes on with a named session: its claim is a record that lasts for seconds and is renewed meanwhile.
 
 use crate::{
-    records::{Found, Key, Records},
-    tools::Tools,
+    records::{
+        Key,
+        owned::{Outcome, OwnedRecord},
+    },
+    tools::{Tools, unguessable},
 };
-use crossfeed_store::{Expected, StoreError};
+use crossfeed_store::StoreError;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -37,13 +40,11 @@ pub enum ClaimError {
 
 /// The claim of this process to a named session.
 pub struct SessionClaim {
-    records: Records,
     session: String,
-    key: Key,
-    version: u64,
+    record: OwnedRecord,
 }
 
-/// Only which write of it it is says something.
+/// Only whose it is says something.
 #[derive(Serialize, Deserialize)]
 struct ClaimRecord {}
 
@@ -58,14 +59,29 @@ impl SessionClaim {
         let Some(records) = tools.records().cloned() else {
             return Ok(None);
         };
-        let key = Key::new("claim", &[session]);
-        let version = claim(&records, &key, session).await?;
-        Ok(Some(Self {
-            records,
+        let mut claim = Self {
             session: session.to_owned(),
-            key,
-            version,
-        }))
+            record: OwnedRecord::new(records, Key::new("claim", &[session]), unguessable()),
+        };
+        let until = Instant::now() + CLAIM_TIME + RENEW_INTERVAL;
+        let mut before = None;
+        loop {
+            let written = claim.renew().await;
+            let written = written.map_err(|source| ClaimError::Store {
+                session: session.to_owned(),
+                source,
+            })?;
+            let Outcome::Anothers(found) = written else {
+                return Ok(Some(claim));
+            };
+            // It is renewed: who has it lives.
+            let is_renewed = before.is_some_and(|before| before != found);
+            if is_renewed || Instant::now() > until {
+                return Err(claim.in_use());
+            }
+            before = Some(found);
+            sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Renews the claim until another process has it: says so.
@@ -73,12 +89,8 @@ impl SessionClaim {
         loop {
             sleep(RENEW_INTERVAL).await;
             match self.renew().await {
-                Ok(Some(version)) => self.version = version,
-                Ok(None) => {
-                    return ClaimError::InUse {
-                        session: self.session.clone(),
-                    };
-                }
+                Ok(Outcome::Written) => {}
+                Ok(Outcome::Anothers(_)) => return self.in_use(),
                 // Who cannot reach the store cannot write there either.
                 Err(error) => {
                     tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the claim to the session");
@@ -87,63 +99,21 @@ impl SessionClaim {
         }
     }
 
-    async fn renew(&self) -> Result<Option<u64>, StoreError> {
-        let renewed = write(&self.records, &self.key, Expected::Version(self.version)).await?;
-        if renewed.is_some() {
-            return Ok(renewed);
-        }
-        // It is over where this process slept; then nobody may have taken it.
-        write(&self.records, &self.key, Expected::Absent).await
+    async fn renew(&mut self) -> Result<Outcome, StoreError> {
+        self.record.write(&ClaimRecord {}, CLAIM_TIME).await
     }
 
-    /// Gives the session back.
-    pub async fn release(self) {
-        // Another's claim stays.
-        let found = self.records.read::<ClaimRecord>(&self.key).await;
-        let is_own = found.map(|found| found.is_some_and(|found| found.version == self.version));
-        let removed = match is_own {
-            Ok(true) => self.records.remove(&self.key).await,
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = removed {
+    fn in_use(&self) -> ClaimError {
+        ClaimError::InUse {
+            session: self.session.clone(),
+        }
+    }
+
+    /// Gives the session back. Another's claim stays.
+    pub async fn release(mut self) {
+        if let Err(error) = self.record.end(CLAIM_TIME).await {
             tracing::warn!(target: "crossfeed::gateway", %error, "cannot give the session back");
         }
-    }
-}
-
-async fn write(
-    records: &Records,
-    key: &Key,
-    expected: Expected,
-) -> Result<Option<u64>, StoreError> {
-    let written = records.write(key, &ClaimRecord {}, expected, CLAIM_TIME);
-    written.await
-}
-
-async fn claim(records: &Records, key: &Key, session: &str) -> Result<u64, ClaimError> {
-    let failed = |source| ClaimError::Store {
-        session: session.to_owned(),
-        source,
-    };
-    let until = Instant::now() + CLAIM_TIME + RENEW_INTERVAL;
-    let mut before = None;
-    loop {
-        let own = write(records, key, Expected::Absent).await;
-        if let Some(own) = own.map_err(failed)? {
-            return Ok(own);
-        }
-        let found = records.read::<ClaimRecord>(key).await.map_err(failed)?;
-        let found = found.map(|Found { version, .. }| version);
-        // It is renewed: who has it lives.
-        let is_renewed = before.is_some() && found.is_some() && before != found;
-        if is_renewed || Instant::now() > until {
-            return Err(ClaimError::InUse {
-                session: session.to_owned(),
-            });
-        }
-        before = found;
-        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -152,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{config::GatewayConfig, records::fake::LastingStore};
     use crossfeed_core::{Engine, EngineOptions};
-    use std::sync::Arc;
+    use std::sync::{Arc, atomic::Ordering};
 
     async fn tools(store: &Arc<LastingStore>) -> Tools {
         let engine = Engine::new(EngineOptions::default(), store.clone());
@@ -193,9 +163,29 @@ mod tests {
             lost = next.hold() => panic!("{lost}"),
         }
         killed.release().await;
-        assert!(next.renew().await.unwrap().is_some());
+        assert_eq!(next.renew().await.unwrap(), Outcome::Written);
         // One that slept alone goes on.
         sleep(2 * CLAIM_TIME).await;
-        assert!(next.renew().await.unwrap().is_some());
+        assert_eq!(next.renew().await.unwrap(), Outcome::Written);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_is_known_again_whose_renewal_got_no_answer() {
+        let store = LastingStore::new();
+        let tools = tools(&store).await;
+        let mut claim = SessionClaim::take(&tools, "s").await.unwrap().unwrap();
+        let before = store.snapshot();
+        for fault in ["answers", "past", "all"] {
+            let is_lost = fault == "answers";
+            store.loses_answers.store(is_lost, Ordering::Relaxed);
+            assert_eq!(claim.renew().await.is_err(), is_lost);
+            store.loses_answers.store(false, Ordering::Relaxed);
+            match fault {
+                "past" => store.go_back(before.clone()),
+                "all" => store.flush(),
+                _ => {}
+            }
+            assert_eq!(claim.renew().await.unwrap(), Outcome::Written, "{fault}");
+        }
     }
 }

@@ -7,13 +7,16 @@ use crate::{
     message::{Header, Id, Message, RpcError},
     metrics::Metrics,
     principal::Principal,
-    quota::Quotas,
-    records::session::{Revisions, SessionRecord, first_number},
+    quota::{Permit, Quotas},
+    records::{
+        owned::OwnedRecord,
+        session::{Revisions, SessionRecord, first_number},
+    },
 };
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_store::{StoreError, StoreMetrics};
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// The client has disconnected: messages for it are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,19 +68,32 @@ pub struct ServerHealth {
     pub error: Option<String>,
 }
 
-/// What is kept of a session that another process had begun.
+/// What is kept of a session that another process had begun, and is this one's from now on.
 pub struct KeptSession {
-    pub(crate) session: String,
-    pub(crate) generation: u64,
+    pub(crate) own: OwnedRecord,
     pub(crate) revisions: Revisions,
     pub(crate) record: SessionRecord,
+    /// The room reserved for its connections, by server.
+    pub(crate) rooms: HashMap<usize, Arc<Permit>>,
 }
 
 impl KeptSession {
     /// The first of the numbers that are counted in this process: no process before has used it or a later one.
     pub fn first_number(&self) -> u64 {
-        first_number(self.generation)
+        first_number(self.own.generation())
     }
+}
+
+/// A session of before cannot be taken up now.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecallError {
+    /// It is unknown whether there is one.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no room for its connections to servers. It stays as it is.
+    #[error(transparent)]
+    Crowded(#[from] Crowded),
 }
 
 /// What transports connect clients to: the [`Gateway`](crate::hub::Gateway), or a fake in tests.
@@ -91,16 +107,19 @@ pub trait Hub: Send + Sync {
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient>;
 
-    /// What is kept of the session of this id, if it is the principal's; none where nothing is kept.
+    /// Takes up what is kept of the session of this id, if it is the principal's, and reserves the processes and
+    /// descriptors of its connections to servers; none where nothing is kept. From then on it is this process's. One
+    /// call at a time for one session.
     ///
     /// # Errors
     ///
-    /// It is unknown whether there is one: the store does not answer, or the record is damaged or of a later version.
+    /// The store does not answer, the record is damaged or of a later version, or there is no room: then nothing has
+    /// changed.
     async fn recall(
         &self,
         _session: &str,
         _principal: &Principal,
-    ) -> Result<Option<KeptSession>, StoreError> {
+    ) -> Result<Option<KeptSession>, RecallError> {
         Ok(None)
     }
 
@@ -180,8 +199,30 @@ pub trait HubClient: Send + Sync {
     /// place for that.
     fn keep_as(&self, _session: &str) {}
 
-    /// Keeps the session for longer, since it is used.
-    async fn renew(&self) {}
+    /// Keeps the session for longer, since it is used. Whether that is done.
+    async fn renew(&self) -> bool {
+        true
+    }
+
+    /// Whether the session has changed since it was last kept.
+    fn is_to_be_kept(&self) -> bool {
+        false
+    }
+
+    /// Whether another process has taken the session up, or ended it: here it is to be closed, which removes nothing.
+    fn has_moved(&self) -> bool {
+        false
+    }
+
+    /// Has no process go on with the session, before it is closed. Whether it was this process's: else it
+    /// [has moved](Self::has_moved).
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer: the session goes on.
+    async fn end_kept(&self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
 
     /// The process ends, and not the session: what another process can go on with stays when the client is closed.
     fn leave(&self) {}

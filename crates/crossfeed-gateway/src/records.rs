@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 pub(crate) mod fake;
+pub(crate) mod owned;
 pub(crate) mod session;
 
 use bytes::Bytes;

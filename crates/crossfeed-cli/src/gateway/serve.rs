@@ -14,6 +14,7 @@ use crossfeed_gateway::{
 };
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     io::{self, IsTerminal as _},
     path::PathBuf,
     sync::Arc,
@@ -22,6 +23,7 @@ use std::{
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
+    sync::oneshot,
 };
 
 /// How long to wait for threads that read standard input: they cannot be interrupted.
@@ -99,9 +101,52 @@ async fn serve(
     mut claim: Option<SessionClaim>,
     signals: Signals,
 ) -> Result {
+    let mut lost = None;
+    let served = {
+        let (lose, is_lost) = oneshot::channel();
+        // Until all has ended: no other process goes on with the session before that.
+        let holding = async {
+            lost = Some(held(claim.as_mut()).await);
+            let _ = lose.send(());
+            std::future::pending::<Infallible>().await
+        };
+        // Another process that goes on with the session ends this one.
+        let stop = async {
+            tokio::select! {
+                () = signals.first() => {}
+                _ = is_lost => {}
+            }
+        };
+        let serving = async {
+            let served = serve_clients(gateway, metrics, token_file, stop).await;
+            gateway.shut_down().await;
+            served
+        };
+        tokio::select! {
+            served = serving => served,
+            never = holding => match never {},
+        }
+    };
+    if let Some(claim) = claim {
+        claim.release().await;
+    }
+    tracing::info!("ended");
+    match lost {
+        Some(why) => Err(assemble::unclaimed(why)),
+        None => served,
+    }
+}
+
+/// Serves clients until `stop` is there, or the only one is gone.
+async fn serve_clients(
+    gateway: &Arc<Gateway>,
+    metrics: Metrics,
+    token_file: Option<PathBuf>,
+    stop: impl Future<Output = ()> + Send,
+) -> Result {
     let config = gateway.config();
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
-    let done = match &config.listen {
+    match &config.listen {
         None => {
             tracing::info!(servers = %names.join(", "), "serving on standard input and output");
             if io::stdin().is_terminal() {
@@ -111,23 +156,11 @@ async fn serve(
             }
             log_limits(gateway);
             let (input, output) = stdio::standard().map_err(unstarted)?;
-            // Another process that goes on with the session ends this one.
-            let mut lost = None;
-            let stop = async {
-                tokio::select! {
-                    () = signals.first() => {}
-                    why = held(claim.as_mut()) => lost = Some(why),
-                }
-            };
             let hub = Arc::clone(gateway) as Arc<_>;
             let served = stdio::serve(hub, input, output, &config.limits, stop).await;
-            let served = served.map_err(|error| {
+            served.map_err(|error| {
                 CommandError::usage(format!("cannot read standard input: {error}"))
-            });
-            match lost {
-                Some(why) => Err(assemble::unclaimed(why)),
-                None => served,
-            }
+            })
         }
         Some(listen) => {
             let is_picked = listen.address.port() == 0;
@@ -154,16 +187,10 @@ async fn serve(
             log_limits(gateway);
             let hub = Arc::clone(gateway) as Arc<_>;
             let http = Http::new(hub, &listen, &config.limits, metrics);
-            http.serve(listener, signals.first()).await;
+            http.serve(listener, stop).await;
             Ok(())
         }
-    };
-    gateway.shut_down().await;
-    if let Some(claim) = claim {
-        claim.release().await;
     }
-    tracing::info!("ended");
-    done
 }
 
 /// Waits until another process has the claim.

@@ -29,7 +29,7 @@ done
 
 /// A client of a gateway. The process is ended with it.
 pub(super) struct Client {
-    gateway: Child,
+    pub(super) gateway: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    fn tell(&mut self, message: &Value) {
+    pub(super) fn tell(&mut self, message: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
@@ -612,7 +612,7 @@ fn pause() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "signals are what is tested")]
-fn kill(signal: &str, pid: &str) -> bool {
+pub(super) fn kill(signal: &str, pid: &str) -> bool {
     let mut kill = Command::new("kill");
     let kill = kill.args([signal, pid]).stderr(Stdio::null());
     kill.status().unwrap().success()

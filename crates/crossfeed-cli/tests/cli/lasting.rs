@@ -2,13 +2,13 @@
 
 use super::{
     Run, check_usage, file,
-    gateway::{Client, post},
+    gateway::{Client, kill, post},
     run, start,
 };
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStderr},
     time::{Duration, Instant},
@@ -105,6 +105,20 @@ impl Listening {
         }});
         post(&self.address, &headers(holder, Some(session)), &call)
     }
+
+    /// Ends a session.
+    fn end(&self, holder: &str, session: &str) {
+        let (host, path) = self.address.split_once('/').unwrap();
+        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        let headers = headers(holder, Some(session));
+        let request = format!(
+            "DELETE /{path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    }
 }
 
 pub(super) fn headers(holder: &str, session: Option<&str>) -> String {
@@ -159,26 +173,74 @@ fn a_session_over_http_goes_on_after_a_kill() {
 
 #[test]
 fn a_session_that_was_ended_does_not_come_back() {
-    use std::io::{Read as _, Write as _};
     let state = directory("lasting-delete");
     let before = Listening::start("lasting-delete", &state);
     let session = before.begin("ann");
     before.call("ann", &session, &json!("one"));
     drop(before);
     let after = Listening::start("lasting-delete", &state);
-    let (host, path) = after.address.split_once('/').unwrap();
-    let mut stream = std::net::TcpStream::connect(host).unwrap();
-    let headers = headers("ann", Some(&session));
-    let request =
-        format!("DELETE /{path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    after.end("ann", &session);
     assert_eq!(after.call("ann", &session, &json!("x")).0, 404);
     drop(after);
     let third = Listening::start("lasting-delete", &state);
     assert_eq!(third.call("ann", &session, &json!("x")).0, 404);
+}
+
+#[test]
+fn a_session_that_went_to_another_gateway_goes_on_there() {
+    let state = directory("lasting-moved");
+    let [a, b] = ["lasting-moved-a", "lasting-moved-b"].map(|name| Listening::start(name, &state));
+    let session = a.begin("ann");
+    a.call("ann", &session, &json!("one"));
+    let (_, answer) = b.call("ann", &session, &json!({"$tool": "call_1"}));
+    assert!(answer.contains("heard heard one"), "{answer}");
+    // The gateway that it has left takes nothing along, also where it ends in an orderly way.
+    let mut a = a;
+    assert!(kill("-TERM", &a.gateway.id().to_string()));
+    assert!(a.gateway.wait().unwrap().success());
+    let (_, answer) = b.call("ann", &session, &json!({"$tool": "call_1"}));
+    assert!(answer.contains("heard heard one"), "{answer}");
+    // It may end where it was before.
+    let a = Listening::start("lasting-moved-a", &state);
+    let (_, answer) = a.call("ann", &session, &json!({"$tool": "call_1"}));
+    assert!(answer.contains("heard heard one"), "{answer}");
+    b.end("ann", &session);
+    let c = Listening::start("lasting-moved-c", &state);
+    assert_eq!(c.call("ann", &session, &json!("x")).0, 404);
+}
+
+/// A server that answers no call.
+const SILENT: &str = r#"
+while IFS= read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case "$line" in
+    *'"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"silent","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_process_that_ends_has_its_session_until_it_has_ended() {
+    let state = directory("lasting-ending");
+    let named = ["--state", state.to_str().unwrap(), "--session", "work"];
+    let mut before = local(&named, &["sh", &file("lasting-silent.sh", SILENT)]);
+    before.ask(1, "tools/list", &json!({}));
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "say", "arguments": {}}});
+    before.tell(&call);
+    before.ask(3, "ping", &json!({}));
+    assert!(kill("-TERM", &before.gateway.id().to_string()));
+    // The call may still end: ten seconds are waited for that, four more than a claim lasts.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(8) {
+        let refused = run(&[&["gateway"], &named[..], &["sh", &echo()]].concat(), "");
+        assert_eq!(refused.status, 2, "{refused:?}");
+        let says = "another process serves the session `work`";
+        assert!(refused.err.contains(says), "{refused:?}");
+    }
 }
 
 /// A client on standard input, its session begun.

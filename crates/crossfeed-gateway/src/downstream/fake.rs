@@ -7,7 +7,7 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, KeptSession, MessageSink},
+    port::{Crowded, Hub, HubClient, KeptSession, MessageSink, RecallError},
     principal::Principal,
     protocol::method,
 };
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -38,6 +38,8 @@ pub(super) struct FakeHub {
     held: Mutex<Vec<(Id, Arc<dyn MessageSink>)>>,
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
+    /// Sessions cannot be kept.
+    pub(super) is_away: AtomicBool,
     /// Why the next session cannot be looked up.
     pub(super) fault: Mutex<Option<StoreError>>,
     changed: watch::Sender<u64>,
@@ -52,6 +54,10 @@ pub(super) struct FakeClient {
     pub(super) came: Mutex<Vec<String>>,
     pub(super) given_up: Mutex<Vec<Id>>,
     pub(super) closed: AtomicBool,
+    /// Another process has taken it up.
+    pub(super) has_moved: AtomicBool,
+    /// How often it was to be kept for longer.
+    pub(super) renewed: AtomicUsize,
 }
 
 impl FakeHub {
@@ -100,6 +106,8 @@ impl FakeHub {
             came: Mutex::default(),
             given_up: Mutex::default(),
             closed: AtomicBool::new(false),
+            has_moved: AtomicBool::new(false),
+            renewed: AtomicUsize::new(0),
         });
         self.clients.lock().push(Arc::clone(&client));
         self.changed();
@@ -113,8 +121,9 @@ impl FakeHub {
 
 #[async_trait]
 impl Hub for FakeHub {
-    async fn recall(&self, _: &str, _: &Principal) -> Result<Option<KeptSession>, StoreError> {
-        self.fault.lock().take().map_or(Ok(None), Err)
+    async fn recall(&self, _: &str, _: &Principal) -> Result<Option<KeptSession>, RecallError> {
+        let fault = self.fault.lock().take();
+        fault.map_or(Ok(None), |fault| Err(fault.into()))
     }
 
     fn connect(
@@ -222,6 +231,24 @@ impl HubClient for FakeClient {
     async fn give_up(&self, id: &Id, _: &Arc<dyn MessageSink>) {
         self.given_up.lock().push(id.clone());
         self.hub.changed();
+    }
+
+    async fn renew(&self) -> bool {
+        self.renewed.fetch_add(1, Ordering::AcqRel);
+        self.hub.changed();
+        !self.hub.is_away.load(Ordering::Acquire)
+    }
+
+    fn has_moved(&self) -> bool {
+        self.has_moved.load(Ordering::Acquire)
+    }
+
+    async fn end_kept(&self) -> Result<bool, StoreError> {
+        if self.hub.is_away.load(Ordering::Acquire) {
+            let (source, retry) = ("away".into(), true);
+            return Err(StoreError::Unavailable { source, retry });
+        }
+        Ok(!self.has_moved())
     }
 
     async fn close(&self) {

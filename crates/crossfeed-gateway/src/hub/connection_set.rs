@@ -93,7 +93,7 @@ impl ConnectionSet {
     pub(super) fn new(
         client: &Arc<Client>,
         revision: Revision,
-        (method, params): (&'static str, &Bytes),
+        (handshake, params): (&'static str, &Bytes),
         name: Option<ClientName>,
         kept: Option<&SessionRecord>,
     ) -> Arc<Self> {
@@ -103,7 +103,7 @@ impl ConnectionSet {
         let links: Vec<_> = servers
             .map(|server| {
                 let handshake = Handshake {
-                    method,
+                    method: handshake,
                     params: params.clone(),
                     initialized: Mutex::new(kept.and_then(initialized)),
                     is_again: kept.is_some(),
@@ -123,11 +123,23 @@ impl ConnectionSet {
             Some(name) => caller.with_client(name),
             None => caller,
         };
+        let tools = gateway.tools.for_caller(caller);
+        let was_asked = |list: &str| {
+            let lists = kept.iter().flat_map(|kept| &kept.listed);
+            gateway.tools.naming().goes_by_lists() && lists.into_iter().any(|own| own == list)
+        };
+        if was_asked(method::LIST_TOOLS) {
+            tools.was_asked_before();
+        }
+        let prompts = Prompts {
+            is_asked_for: was_asked(method::LIST_PROMPTS),
+            ..Prompts::default()
+        };
         Arc::new(Self {
             links,
-            tools: gateway.tools.for_caller(caller),
+            tools,
             revision,
-            prompts: Mutex::default(),
+            prompts: Mutex::new(prompts),
             resources: Mutex::new(Resources::new(&client.account)),
             learning: Turns::default(),
             reported: Mutex::default(),
@@ -243,6 +255,15 @@ impl ConnectionSet {
         known.given = given;
         known.is_current = true;
         names
+    }
+
+    /// Whether the client asked for this list itself.
+    pub(super) fn is_asked_for(&self, list: &str) -> bool {
+        match list {
+            method::LIST_TOOLS => self.tools.is_asked_for(),
+            method::LIST_PROMPTS => self.prompts.lock().is_asked_for,
+            _ => false,
+        }
     }
 
     /// Notes the promises of the answer that begins a session.

@@ -3,7 +3,9 @@
 //! # Invariants
 //!
 //! - What was acknowledged is in the record: it is written before the answer that says so.
-//! - A session that has ended has no record, and is never written again.
+//! - A session ends with its record, before anything of it is removed. Where that cannot be written, all of it stays.
+//! - A process changes the record only as long as it is its own. Where another has taken the session up, this one drops
+//!   it and removes nothing.
 //! - A process that takes a session up counts from numbers of its own, so that no late answer or event of before is
 //!   mistaken for one of now.
 
@@ -11,34 +13,58 @@ use super::{Client, Gateway, connection_set::ConnectionSet, initialize};
 use crate::{
     Revision,
     message::RpcError,
-    port::{KeptSession, MessageSink},
+    port::{KeptSession, MessageSink, RecallError},
     principal::Principal,
     protocol::{code, method},
     records::{
         Key,
-        session::{Revisions, ServerRecord, SessionRecord, first_number},
+        owned::{MAX_ATTEMPTS, Outcome, OwnedRecord, contended},
+        session::{Revisions, ServerRecord, SessionRecord},
     },
-    tools::tag,
+    tools::{tag, unguessable},
 };
 use bytes::Bytes;
-use crossfeed_store::{Expected, StoreError};
+use crossfeed_store::StoreError;
 use serde_json::json;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::time::Instant;
 
 /// Bytes of the subscriptions in a record.
 const MAX_SUBSCRIPTION_BYTES: usize = 256 << 10;
 
+/// How long processes may take to look at the sessions that they have, beside the time in which they do.
+const END_MARGIN: Duration = Duration::from_secs(60);
+
 /// Where a session is kept.
 pub(super) struct KeptAs {
-    key: Key,
     generation: u64,
-    /// Who writes: a later state is never replaced by an earlier one. It says whether the session has ended.
-    turn: tokio::sync::Mutex<bool>,
+    /// Who writes: a later state is never replaced by an earlier one.
+    turn: tokio::sync::Mutex<KeptState>,
+    /// The last write failed.
+    pub(super) is_behind: AtomicBool,
+    /// The record is another process's.
+    pub(super) has_moved: AtomicBool,
 }
 
-fn key_of(session: &str) -> Key {
-    Key::new("session", &[session])
+struct KeptState {
+    own: OwnedRecord,
+    has_ended: bool,
+}
+
+/// A session is not kept.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotKept {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("another process has taken the session up, or ended it: send the request again")]
+    Moved,
 }
 
 impl Gateway {
@@ -48,20 +74,32 @@ impl Gateway {
         idle.saturating_add(idle / 4)
     }
 
+    /// How long the end of a session that others had before stands in its record: until they have looked, if they use
+    /// it.
+    fn end_time(&self) -> Duration {
+        (self.config.limits.session_idle / 4).saturating_add(END_MARGIN)
+    }
+
+    /// The record of a session, to be written or taken up.
+    fn record_of(&self, session: &str) -> Option<OwnedRecord> {
+        let records = self.tools.records()?.clone();
+        let key = Key::new("session", &[session]);
+        Some(OwnedRecord::new(records, key, unguessable()))
+    }
+
     pub(super) async fn recall_session(
         &self,
         session: &str,
         principal: &Principal,
-    ) -> Result<Option<KeptSession>, StoreError> {
-        let Some(records) = self.tools.records() else {
+    ) -> Result<Option<KeptSession>, RecallError> {
+        let Some(mut own) = self.record_of(session) else {
             return Ok(None);
         };
-        let key = key_of(session);
-        loop {
-            let Some(found) = records.read::<SessionRecord>(&key).await? else {
+        let mut rooms = None;
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(record) = own.find::<SessionRecord>().await? else {
                 return Ok(None);
             };
-            let mut record = found.value;
             if record.principal != tag(principal) {
                 return Ok(None);
             }
@@ -73,19 +111,23 @@ impl Gateway {
                 );
                 return Ok(None);
             };
-            record.generation = record.generation.saturating_add(1);
-            let expected = Expected::Version(found.version);
-            let written = records.write(&key, &record, expected, self.session_time());
-            // Else it ended or changed meanwhile.
-            if written.await?.is_some() {
+            // Before it is taken from another process.
+            let reserved = match rooms.take() {
+                Some(rooms) => rooms,
+                None => self.rooms(principal).await?,
+            };
+            if own.take_up(&record, self.session_time()).await? {
                 return Ok(Some(KeptSession {
-                    session: session.to_owned(),
-                    generation: record.generation,
+                    own,
                     revisions,
                     record,
+                    rooms: reserved,
                 }));
             }
+            // It ended or changed meanwhile.
+            rooms = Some(reserved);
         }
+        Err(contended().into())
     }
 
     /// The client of a session that goes on. Its servers are connected again.
@@ -95,14 +137,16 @@ impl Gateway {
         principal: Principal,
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<Client> {
+        let first = kept.first_number();
         let KeptSession {
-            session,
-            generation,
+            own,
             revisions: Revisions { asked, agreed },
             record,
+            rooms,
         } = kept;
         let client = Client::with_key(self, principal, outlet, false, record.key.clone());
-        client.keep_under(&session, generation);
+        client.keep_in(own);
+        client.state.lock().rooms = rooms;
         let handshake = Bytes::from(record.handshake.clone());
         let name = initialize::client_of(&handshake);
         let side = ConnectionSet::new(
@@ -116,7 +160,7 @@ impl Gateway {
             let mut state = client.state.lock();
             state.revision = Some(agreed);
             state.session = Some(Arc::clone(&side));
-            state.asks = first_number(generation);
+            state.asks = first;
             state.used = Some(Instant::now());
         }
         tracing::info!(target: "crossfeed::gateway", "took up a session of before");
@@ -133,20 +177,28 @@ impl Gateway {
 
 impl Client {
     /// Keeps the session under a name that is its own for good.
-    pub(super) fn keep_under(&self, session: &str, generation: u64) {
-        if self.gateway.tools.records().is_some() {
-            let kept_as = KeptAs {
-                key: key_of(session),
-                generation,
-                turn: tokio::sync::Mutex::default(),
-            };
-            // It has one name.
-            let _ = self.kept_as.set(kept_as);
+    pub(super) fn keep_under(&self, session: &str) {
+        if let Some(own) = self.gateway.record_of(session) {
+            self.keep_in(own);
         }
     }
 
+    fn keep_in(&self, own: OwnedRecord) {
+        let kept_as = KeptAs {
+            generation: own.generation(),
+            turn: tokio::sync::Mutex::new(KeptState {
+                own,
+                has_ended: false,
+            }),
+            is_behind: AtomicBool::new(false),
+            has_moved: AtomicBool::new(false),
+        };
+        // It has one name.
+        let _ = self.kept_as.set(kept_as);
+    }
+
     /// Writes what is kept of the session, if it is one that lasts and has begun.
-    pub(super) async fn save(&self) -> Result<(), StoreError> {
+    pub(super) async fn save(&self) -> Result<(), NotKept> {
         let begun = {
             let state = self.state.lock();
             state.session.clone().zip(state.revision)
@@ -162,22 +214,28 @@ impl Client {
         &self,
         side: &ConnectionSet,
         agreed: Revision,
-    ) -> Result<(), StoreError> {
-        let (Some(kept_as), Some(records)) = (self.kept_as.get(), self.gateway.tools.records())
-        else {
+    ) -> Result<(), NotKept> {
+        let Some(kept_as) = self.kept_as.get() else {
             return Ok(());
         };
-        let has_ended = kept_as.turn.lock().await;
-        if *has_ended {
+        let mut kept = kept_as.turn.lock().await;
+        if kept.has_ended {
             return Ok(());
         }
-        let record = self.record(kept_as, side, agreed);
+        let record = self.record(side, agreed);
         let time = self.gateway.session_time();
-        let written = records.write(&kept_as.key, &record, Expected::Any, time);
-        written.await.map(|_| ())
+        let written = kept.own.write(&record, time).await;
+        kept_as.is_behind.store(written.is_err(), Ordering::Release);
+        match written? {
+            Outcome::Written => Ok(()),
+            Outcome::Anothers(_) => {
+                kept_as.moves();
+                Err(NotKept::Moved)
+            }
+        }
     }
 
-    fn record(&self, kept_as: &KeptAs, side: &ConnectionSet, agreed: Revision) -> SessionRecord {
+    fn record(&self, side: &ConnectionSet, agreed: Revision) -> SessionRecord {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut room = MAX_SUBSCRIPTION_BYTES;
         let mut servers = BTreeMap::new();
@@ -212,36 +270,67 @@ impl Client {
         SessionRecord {
             principal: tag(&self.principal),
             key: self.key.clone(),
-            generation: kept_as.generation,
             asked: side.revision.as_str().to_owned(),
             agreed: agreed.as_str().to_owned(),
             handshake: handshake.unwrap_or_default(),
             initialized,
             announced: side.all_announced().map(str::to_owned).collect(),
+            listed: self.listed_by_itself(side),
             servers,
         }
     }
 
-    /// Removes the record of a session that has ended.
-    pub(super) async fn forget_session(&self) {
-        let (Some(kept_as), Some(records)) = (self.kept_as.get(), self.gateway.tools.records())
-        else {
-            return;
+    /// The lists that the client asked for, where what a name means depends on them.
+    fn listed_by_itself(&self, side: &ConnectionSet) -> Vec<String> {
+        let mut lists = Vec::new();
+        if self.gateway.tools.naming().goes_by_lists() {
+            let all = [method::LIST_TOOLS, method::LIST_PROMPTS];
+            let asked_for = all.into_iter().filter(|list| side.is_asked_for(list));
+            lists.extend(asked_for.map(str::to_owned));
+        }
+        lists
+    }
+
+    /// Ends the record of the session: no process goes on with it. Whether it was this process's.
+    pub(super) async fn end_record(&self) -> Result<bool, StoreError> {
+        let Some(kept_as) = self.kept_as.get() else {
+            return Ok(true);
         };
-        // What is being written is there before it is removed.
-        *kept_as.turn.lock().await = true;
-        if let Err(error) = records.remove(&kept_as.key).await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot remove the record of a session");
+        // What is being written is there before.
+        let mut kept = kept_as.turn.lock().await;
+        if !kept.has_ended && !kept_as.has_moved.load(Ordering::Acquire) {
+            match kept.own.end(self.gateway.end_time()).await? {
+                Outcome::Written => kept.has_ended = true,
+                Outcome::Anothers(_) => kept_as.moves(),
+            }
+        }
+        Ok(kept.has_ended)
+    }
+}
+
+impl KeptAs {
+    fn moves(&self) {
+        if !self.has_moved.swap(true, Ordering::AcqRel) {
+            tracing::info!(
+                target: "crossfeed::gateway",
+                generation = self.generation,
+                "another process has taken a session up, or ended it"
+            );
         }
     }
 }
 
 /// What was asked for cannot be kept.
-pub(super) fn not_kept(error: &StoreError) -> RpcError {
-    tracing::warn!(target: "crossfeed::gateway", %error, "cannot keep a session");
-    RpcError::new(
-        code::INTERNAL,
-        format!("the session cannot be kept: {error}"),
-    )
-    .with_data(json!({"code": error.code().as_str()}))
+pub(super) fn not_kept(error: &NotKept) -> RpcError {
+    match error {
+        NotKept::Moved => RpcError::new(code::INTERNAL, error.to_string()),
+        NotKept::Store(error) => {
+            tracing::warn!(target: "crossfeed::gateway", %error, "cannot keep a session");
+            RpcError::new(
+                code::INTERNAL,
+                format!("the session cannot be kept: {error}"),
+            )
+            .with_data(json!({"code": error.code().as_str()}))
+        }
+    }
 }

@@ -194,8 +194,13 @@ impl Gateway {
         clients.all.insert(key, Arc::downgrade(client));
     }
 
-    fn forget(&self, key: &str) {
-        self.clients.lock().all.remove(key);
+    fn forget(&self, client: &Client) {
+        let mut clients = self.clients.lock();
+        // The session may have come back as another client meanwhile.
+        let of_key = clients.all.get(&client.key);
+        if of_key.is_some_and(|of_key| std::ptr::eq(of_key.as_ptr(), client)) {
+            clients.all.remove(&client.key);
+        }
     }
 
     /// Closes all clients and connections to servers. Running calls may finish first, as long as the limits allow.

@@ -5,11 +5,11 @@ use crate::{
     budget::Budget,
     message::Message,
     metrics::Metrics,
-    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, ServerHealth},
+    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, RecallError, ServerHealth},
     principal::Principal,
     quota::Quotas,
 };
-use crossfeed_store::{StoreError, StoreMetrics};
+use crossfeed_store::StoreMetrics;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -32,7 +32,7 @@ impl Hub for Gateway {
         &self,
         session: &str,
         principal: &Principal,
-    ) -> Result<Option<KeptSession>, StoreError> {
+    ) -> Result<Option<KeptSession>, RecallError> {
         self.recall_session(session, principal).await
     }
 

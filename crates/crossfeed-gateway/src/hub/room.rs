@@ -18,7 +18,7 @@ use crate::{
     upstream::{Upstream, UpstreamError},
 };
 use async_trait::async_trait;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::JoinHandle, time::Instant};
 
 /// How long a connection may take to end in an orderly way.
@@ -111,6 +111,19 @@ impl Gateway {
     pub(super) fn crowded(&self, what: &'static str) -> UpstreamError {
         self.metrics.metrics.count(REFUSALS, &[what]);
         UpstreamError::Crowded { what }
+    }
+
+    /// Room for all connections to servers that a client of the principal has, by server. If there is too little, idle
+    /// clients give back theirs first, if that is enough.
+    pub(super) async fn rooms(
+        &self,
+        principal: &Principal,
+    ) -> Result<HashMap<usize, Arc<Room>>, Crowded> {
+        let servers = self.connectors(principal);
+        let servers = servers.map(|(server, config, _)| (server, needs(config)));
+        let (servers, needs): (Vec<_>, Vec<_>) = servers.unzip();
+        let rooms = self.room(principal, &needs).await?;
+        Ok(servers.into_iter().zip(rooms).collect())
     }
 
     /// Room for connections of these needs. If there is too little, idle clients give back theirs first, if that is

@@ -25,6 +25,8 @@ pub(crate) struct LastingStore {
     versions: AtomicU64,
     /// It answers no request.
     pub(crate) is_away: AtomicBool,
+    /// It writes records, and its answers are lost.
+    pub(crate) loses_answers: AtomicBool,
 }
 
 impl LastingStore {
@@ -34,6 +36,7 @@ impl LastingStore {
             records: Mutex::default(),
             versions: AtomicU64::new(1),
             is_away: AtomicBool::new(false),
+            loses_answers: AtomicBool::new(false),
         })
     }
 
@@ -62,13 +65,32 @@ impl LastingStore {
         records.get_mut(key).unwrap().0.value = Bytes::copy_from_slice(bytes.as_bytes());
     }
 
-    fn answers(&self) -> Result<(), StoreError> {
-        if self.is_away.load(Ordering::Relaxed) {
-            let (source, retry) = ("away".into(), true);
-            return Err(StoreError::Unavailable { source, retry });
-        }
-        Ok(())
+    /// Loses all records.
+    pub(crate) fn flush(&self) {
+        self.records.lock().clear();
     }
+
+    /// The records as they are now.
+    pub(crate) fn snapshot(&self) -> BTreeMap<String, (StateRecord, Instant)> {
+        self.records.lock().clone()
+    }
+
+    /// Goes back to what was there before, as a failover does to a replica that is behind.
+    pub(crate) fn go_back(&self, before: BTreeMap<String, (StateRecord, Instant)>) {
+        *self.records.lock() = before;
+    }
+
+    fn answers(&self) -> Result<(), StoreError> {
+        fails_if(&self.is_away)
+    }
+}
+
+fn fails_if(fault: &AtomicBool) -> Result<(), StoreError> {
+    if fault.load(Ordering::Relaxed) {
+        let (source, retry) = ("away".into(), true);
+        return Err(StoreError::Unavailable { source, retry });
+    }
+    Ok(())
 }
 
 #[async_trait]
@@ -102,6 +124,7 @@ impl StateStore for LastingStore {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
         let record = StateRecord::new(value, version);
         records.insert(key.to_owned(), (record, Instant::now() + time));
+        fails_if(&self.loses_answers)?;
         Ok(Some(version))
     }
 

@@ -11,8 +11,6 @@ pub(crate) struct SessionRecord {
     pub(crate) principal: String,
     /// The key of what it recorded.
     pub(crate) key: String,
-    /// How many processes have taken it up.
-    pub(crate) generation: u64,
     /// The revision that servers were asked for.
     pub(crate) asked: String,
     /// The revision that was agreed on with the client.
@@ -25,6 +23,9 @@ pub(crate) struct SessionRecord {
     /// The capabilities whose lists the client was promised to hear about.
     #[serde(default)]
     pub(crate) announced: Vec<String>,
+    /// The methods of the lists that the client asked for, where what a name means depends on them.
+    #[serde(default)]
+    pub(crate) listed: Vec<String>,
     /// By the names of servers.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, ServerRecord>,

@@ -632,6 +632,16 @@ impl ClientTools {
         shown.is_current && shown.listing_for(reader).is_some()
     }
 
+    /// Whether the client asked for a list itself.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.shared.listing.lock().is_asked_for
+    }
+
+    /// The client asked for a list in an earlier process, whose names are not known here: it has to ask again.
+    pub(crate) fn was_asked_before(&self) {
+        self.shared.listing.lock().is_asked_for = true;
+    }
+
     /// Whether the client was sent tools of a server.
     pub(crate) fn was_sent(&self, server: usize) -> bool {
         self.shared.listing.lock().listed.contains(&server)

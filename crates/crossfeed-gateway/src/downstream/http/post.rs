@@ -14,7 +14,7 @@ use crate::{
     downstream::too_large,
     message::{Id, Kind, Message, RpcError},
     metrics::families::CLIENT_NO_MESSAGES,
-    port::{Crowded, HubClient, MessageSink},
+    port::{Crowded, HubClient, MessageSink, RecallError},
     principal::Principal,
     protocol::{
         code,
@@ -22,6 +22,7 @@ use crate::{
         method,
     },
 };
+use crossfeed_store::StoreError;
 use hyper::{
     HeaderMap, Request, StatusCode,
     body::Incoming,
@@ -37,6 +38,8 @@ use tokio::{task::JoinHandle, time::timeout};
 const STREAM_AFTER: Duration = Duration::from_millis(50);
 /// The same where the status of the answer says what became of the request, and nothing else does.
 const STREAM_AFTER_AT_MOST: Duration = Duration::from_secs(5);
+/// How often a session that is to end is taken back from other processes.
+const MAX_TAKINGS: usize = 3;
 /// When a client may try again that was refused for lack of room, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
@@ -138,9 +141,8 @@ impl Http {
         });
         // The session ends with a client that leaves before it knows its id.
         let unanswered = beginning.clone().map(NewSession::or_end);
-        if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
-            let text = format!("the gateway has no room for another session: too many {what}");
-            return Err(self.no_room(what, message.id(), &text));
+        if begins && let Err(crowded) = Arc::clone(&session.client).reserve().await {
+            return Err(self.crowded(message.id(), crowded));
         }
         let stream = session.stream();
         let reply = Arc::new(Reply {
@@ -203,30 +205,26 @@ impl Http {
         if let Some(found) = self.sessions.find(session, principal) {
             return Ok(found);
         }
+        let _turn = self.sessions.turn(session).await;
+        // Another request may have been faster.
+        if let Some(found) = self.sessions.find(session, principal) {
+            return Ok(found);
+        }
         let kept = self.hub.recall(session, principal).await;
-        let kept = kept.map_err(|error| {
-            tracing::warn!(%error, "cannot look a session up");
-            let failed = |what: String| {
-                let data = json_value!({"code": error.code().as_str()});
-                RpcError::new(code::INTERNAL, what).with_data(data)
-            };
-            let what = "the gateway cannot look the session up";
-            if error.may_retry() {
-                later(
-                    id,
-                    &failed(format!("{what} now: its store does not answer")),
-                )
-            } else {
-                let advice = "repair that, or begin another with `initialize`";
-                let error = failed(format!("{what}: {error}; {advice}"));
-                refuse(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
-            }
+        let kept = kept.map_err(|error| match error {
+            RecallError::Store(error) => away(id, &error),
+            RecallError::Crowded(crowded) => self.crowded(id, crowded),
         })?;
         let kept =
             kept.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))?;
         let hub = Arc::clone(&self.hub);
         let resumed = self.sessions.resume(hub, session, principal, kept);
         resumed.ok_or_else(|| self.no_room("sessions", id, "there are too many sessions"))
+    }
+
+    fn crowded(&self, id: Option<&Id>, Crowded { what }: Crowded) -> Box<Answer> {
+        let text = format!("the gateway has no room for another session: too many {what}");
+        self.no_room(what, id, &text)
     }
 
     /// The stream of a session.
@@ -251,9 +249,17 @@ impl Http {
 
     /// The end of a session.
     pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
-        let session = self.session(headers, principal, None).await?;
-        self.sessions.end(&session.id).await;
-        Ok(status(StatusCode::NO_CONTENT))
+        for _ in 0..MAX_TAKINGS {
+            let session = self.session(headers, principal, None).await?;
+            let ended = session.client.end_kept().await;
+            if ended.map_err(|error| away(None, &error))? {
+                self.sessions.end(&session.id).await;
+                return Ok(status(StatusCode::NO_CONTENT));
+            }
+            // Another process has taken it up: from there it comes back.
+        }
+        let what = "other processes take the session up at the same time";
+        Err(later(None, &RpcError::new(code::INTERNAL, what)))
     }
 
     async fn stateless(
@@ -333,6 +339,26 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
     refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
+}
+
+/// Refuses a request about a session, since the store does not say what is kept of it.
+fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
+    tracing::warn!(%error, "cannot look a session up");
+    let failed = |what: String| {
+        let data = json_value!({"code": error.code().as_str()});
+        RpcError::new(code::INTERNAL, what).with_data(data)
+    };
+    let what = "the gateway cannot look the session up";
+    if error.may_retry() {
+        later(
+            id,
+            &failed(format!("{what} now: its store does not answer")),
+        )
+    } else {
+        let advice = "repair that, or begin another with `initialize`";
+        let error = failed(format!("{what}: {error}; {advice}"));
+        refuse(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+    }
 }
 
 /// Refuses a request for now.

@@ -14,12 +14,12 @@ use std::{
     collections::{HashMap, VecDeque},
     ops::Deref,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{sync::OwnedMutexGuard, time::Instant};
 
 /// What a session keeps of streams that are over, so that a client whose connection broke gets the answer
 /// after all.
@@ -28,6 +28,8 @@ const MAX_ENDED_BYTES: usize = 4 << 20;
 
 /// All sessions.
 pub(super) struct Sessions {
+    /// Who takes a session up, by its id.
+    turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     most: usize,
     /// How many one principal may have.
     share: usize,
@@ -46,8 +48,8 @@ pub(super) struct Session {
     /// Requests that run.
     busy: AtomicUsize,
     used: Mutex<Instant>,
-    /// When it was last said that it is used.
-    renewed: Mutex<Instant>,
+    /// When it was last said that it is used; locked while that is being said.
+    renewed: tokio::sync::Mutex<Instant>,
 }
 
 /// A request that runs: its session is used, and makes room for no other.
@@ -81,6 +83,7 @@ impl Sessions {
         Self {
             most,
             share: share_of(most, principals),
+            turns: Mutex::default(),
             sessions: Mutex::default(),
         }
     }
@@ -141,7 +144,7 @@ impl Sessions {
             numbers: AtomicU64::new(first + 1),
             busy: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
-            renewed: Mutex::new(Instant::now()),
+            renewed: tokio::sync::Mutex::new(Instant::now()),
         });
         // Before another request looks for a session that makes room.
         let busy = BusySession::new(&session);
@@ -149,12 +152,35 @@ impl Sessions {
         Some(busy)
     }
 
-    /// The session with this id, if it belongs to the principal.
+    /// The turn of those who take this session up, one at a time.
+    pub(super) async fn turn(&self, id: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock();
+            let known = turns.get(id).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                turns.retain(|_, turn| turn.strong_count() > 0);
+                let turn = Arc::default();
+                turns.insert(id.to_owned(), Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
+    }
+
+    /// The session with this id, if it belongs to the principal. One that another process has taken up is dropped.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<BusySession> {
-        let all = self.sessions.lock();
+        let mut all = self.sessions.lock();
         let session = all.get(id)?;
+        if session.principal != *principal {
+            return None;
+        }
+        if session.client.has_moved() {
+            let session = all.remove(id)?;
+            session.close_soon();
+            return None;
+        }
         // The list is free again once it is known that the session makes room for no other.
-        (session.principal == *principal).then(|| BusySession::new(session))
+        Some(BusySession::new(session))
     }
 
     /// Ends a session.
@@ -174,18 +200,22 @@ impl Sessions {
     pub(super) fn renew(&self, idle: Duration) {
         let all = self.sessions.lock();
         for session in all.values().filter(|session| session.is_due(idle / 4)) {
-            let client = Arc::clone(&session.client);
+            let session = Arc::clone(session);
             // Not awaited: whoever comes meanwhile does not wait for the store.
-            spawn_if_possible(async move { client.renew().await });
+            spawn_if_possible(async move { session.renew().await });
         }
     }
 
-    /// Ends sessions that were not used for that long.
+    /// Ends sessions that were not used for that long, and drops those that another process has taken up.
     pub(super) async fn sweep(&self, idle: Duration) {
-        let is_unused = |_: &String, session: &mut Arc<Session>| session.is_unused(idle);
-        let unused: Vec<_> = self.sessions.lock().extract_if(is_unused).collect();
-        for (_, session) in unused {
-            tracing::info!("closed an idle session");
+        let is_over = |_: &String, session: &mut Arc<Session>| {
+            session.is_unused(idle) || session.is_left_behind()
+        };
+        let over: Vec<_> = self.sessions.lock().extract_if(is_over).collect();
+        for (_, session) in over {
+            if !session.client.has_moved() {
+                tracing::info!("closed an idle session");
+            }
             session.close_soon();
         }
     }
@@ -240,16 +270,31 @@ impl Session {
         self.busy.load(Ordering::Acquire) == 0 && !self.standalone.is_read() && self.idle() >= idle
     }
 
-    /// Whether it was used since that was last said, which was that long ago. It counts as said then.
+    /// Whether another process has taken it up, and no request runs here.
+    fn is_left_behind(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0 && self.client.has_moved()
+    }
+
+    /// Whether it was used since that was last said, which was that long ago, or it could not be said what changed.
     fn is_due(&self, often: Duration) -> bool {
+        let Ok(renewed) = self.renewed.try_lock() else {
+            return false;
+        };
         let is_busy = self.busy.load(Ordering::Acquire) > 0 || self.standalone.is_read();
         let used = *self.used.lock();
-        let mut renewed = self.renewed.lock();
-        let is_due = renewed.elapsed() >= often && (is_busy || used > *renewed);
-        if is_due {
-            *renewed = Instant::now();
+        let is_used = renewed.elapsed() >= often && (is_busy || used > *renewed);
+        is_used || self.client.is_to_be_kept()
+    }
+
+    /// Has it kept for longer. What cannot be done is tried anew.
+    async fn renew(&self) {
+        let Ok(mut renewed) = self.renewed.try_lock() else {
+            return;
+        };
+        let begun = Instant::now();
+        if self.client.renew().await {
+            *renewed = begun;
         }
-        is_due
     }
 
     /// A stream for a request.
@@ -373,5 +418,56 @@ mod tests {
         // The one who has most makes room for others.
         check("a a b b c", 3, &[("c", 1)]);
         check("a b c d e", 5, &[("e", 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_could_not_be_kept_is_kept_at_the_next_look() {
+        const IDLE: Duration = Duration::from_secs(40);
+        let sessions = Sessions::new(1, 0);
+        let hub = Arc::new(FakeHub::default());
+        drop(sessions.begin(hub.clone(), &Principal::Anonymous));
+        let client = hub.client(0);
+        let look = async |is_away| {
+            hub.is_away.store(is_away, Ordering::Release);
+            sessions.renew(IDLE);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            client.renewed.load(Ordering::Acquire)
+        };
+        assert_eq!(look(false).await, 0, "not used since it began");
+        tokio::time::sleep(IDLE / 4).await;
+        sessions
+            .sessions
+            .lock()
+            .values()
+            .for_each(|session| session.touch());
+        assert_eq!(look(true).await, 1);
+        assert_eq!(look(true).await, 2);
+        assert_eq!(look(false).await, 3);
+        assert_eq!(look(false).await, 3);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_moved_is_dropped() {
+        const LONG: Duration = Duration::from_secs(1000);
+        let sessions = Sessions::new(2, 0);
+        let hub = Arc::new(FakeHub::default());
+        let who = Principal::Anonymous;
+        for is_asked_for in [true, false] {
+            let busy = sessions.begin(hub.clone(), &who).unwrap();
+            let id = busy.id.clone();
+            let client = Arc::clone(&hub.clients.lock().pop().unwrap());
+            client.has_moved.store(true, Ordering::Release);
+            // A request that runs here may end.
+            sessions.sweep(LONG).await;
+            assert_eq!(sessions.count(), 1);
+            drop(busy);
+            if is_asked_for {
+                assert!(sessions.find(&id, &who).is_none());
+            } else {
+                sessions.sweep(LONG).await;
+            }
+            assert_eq!(sessions.count(), 0);
+            hub.until(|_| client.is_closed()).await;
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 use crossfeed_store::StoreError;
 use hyper::body::Body;
 use proptest::prelude::*;
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::atomic::Ordering};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -242,6 +242,26 @@ async fn a_session_begins_is_used_and_ends() {
     served.check("DELETE /mcp", &session, "", 404, "").await;
     let other = served.session("").await;
     assert_ne!(session, other);
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_kept_is_not_acknowledged() {
+    let served = served().await;
+    let session = served.session("").await;
+    let client = served.hub.client(0);
+    served.hub.is_away.store(true, Ordering::Release);
+    let says = r#""code":"store.unavailable""#;
+    served.check("DELETE /mcp", &session, "", 503, says).await;
+    assert!(!client.is_closed());
+    served
+        .check("POST /mcp", &session, &request(1, "x"), 200, "")
+        .await;
+    served.hub.is_away.store(false, Ordering::Release);
+    // One that another process has is looked up there.
+    client.has_moved.store(true, Ordering::Release);
+    served.check("DELETE /mcp", &session, "", 404, "").await;
+    let session = served.session("").await;
+    served.check("DELETE /mcp", &session, "", 204, "").await;
 }
 
 #[tokio::test]

@@ -8,9 +8,9 @@ use super::{
     Gateway,
     connection::{Phase, ServerConnection},
     connection_set::ConnectionSet,
-    kept::KeptAs,
+    kept::{KeptAs, NotKept},
     owners::{Fingerprint, Fingerprints},
-    room::{self, Room},
+    room::Room,
     tasks::Tasks,
 };
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use crossfeed_store::StoreError;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use std::{
@@ -112,7 +113,7 @@ pub(super) struct State {
     /// Whether it ever called a tool.
     has_called: bool,
     /// The room reserved for its connections, by server.
-    rooms: HashMap<usize, Arc<Room>>,
+    pub(super) rooms: HashMap<usize, Arc<Room>>,
 }
 
 /// A request of the client.
@@ -368,11 +369,8 @@ impl HubClient for Client {
     }
 
     async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
-        let servers = self.gateway.connectors(&self.principal);
-        let servers = servers.map(|(server, config, _)| (server, room::needs(config)));
-        let (servers, needs): (Vec<_>, Vec<_>) = servers.unzip();
-        let rooms = self.gateway.room(&self.principal, &needs).await?;
-        self.state.lock().rooms = servers.into_iter().zip(rooms).collect();
+        let rooms = self.gateway.rooms(&self.principal).await?;
+        self.state.lock().rooms = rooms;
         Ok(())
     }
 
@@ -401,13 +399,31 @@ impl HubClient for Client {
     }
 
     fn keep_as(&self, session: &str) {
-        self.keep_under(session, 0);
+        self.keep_under(session);
     }
 
-    async fn renew(&self) {
-        if let Err(error) = self.save().await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the record of a session");
+    async fn renew(&self) -> bool {
+        match self.save().await {
+            Ok(()) | Err(NotKept::Moved) => true,
+            Err(NotKept::Store(error)) => {
+                tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the record of a session");
+                false
+            }
         }
+    }
+
+    fn is_to_be_kept(&self) -> bool {
+        let kept_as = self.kept_as.get();
+        kept_as.is_some_and(|kept_as| kept_as.is_behind.load(Ordering::Acquire))
+    }
+
+    fn has_moved(&self) -> bool {
+        let kept_as = self.kept_as.get();
+        kept_as.is_some_and(|kept_as| kept_as.has_moved.load(Ordering::Acquire))
+    }
+
+    async fn end_kept(&self) -> Result<bool, StoreError> {
+        self.end_record().await
     }
 
     fn leave(&self) {
@@ -429,7 +445,7 @@ impl HubClient for Client {
     }
 
     async fn close(&self) {
-        let leaves = self.leaves.load(Ordering::Acquire);
+        let mut leaves = self.leaves.load(Ordering::Acquire);
         self.ends();
         let (is_end_of_all, pre_init_queue, endless) = {
             let mut state = self.state.lock();
@@ -475,7 +491,13 @@ impl HubClient for Client {
         join_all(given_up.map(|upstream| upstream.close())).await;
         if !leaves {
             // Before what it recorded is removed: no process goes on with a part of it.
-            self.forget_session().await;
+            leaves = match self.end_record().await {
+                Ok(is_own) => !is_own,
+                Err(error) => {
+                    tracing::warn!(target: "crossfeed::gateway", %error, "cannot end the record of a session: it stays for its time");
+                    true
+                }
+            };
         }
         join_all(sides.iter().map(|side| side.close(leaves))).await;
         // No other client has them.
@@ -483,7 +505,7 @@ impl HubClient for Client {
             let tools = &self.gateway.tools;
             tools.close_conversations(&self.principal).await;
         }
-        self.gateway.forget(&self.key);
+        self.gateway.forget(self);
     }
 }
 
@@ -493,6 +515,6 @@ impl Drop for Client {
         for link in self.links() {
             link.phase.send_replace(Phase::Closed);
         }
-        self.gateway.forget(&self.key);
+        self.gateway.forget(self);
     }
 }

@@ -213,10 +213,16 @@ impl Client {
             origin: Arc::clone(reply),
             token: about.token.as_ref().and_then(|(_, token)| token.clone()),
             is_initialize: begins,
-            changes_session: matches!(
-                method,
-                method::SET_LEVEL | method::SUBSCRIBE | method::UNSUBSCRIBE
-            ),
+            changes_session: match method {
+                method::SET_LEVEL | method::SUBSCRIBE | method::UNSUBSCRIBE => true,
+                // From its first list on the client knows names, and what they mean.
+                method::LIST_TOOLS | method::LIST_PROMPTS => {
+                    let naming = self.gateway.tools.naming();
+                    let is_first = side.as_ref().is_some_and(|side| !side.is_asked_for(method));
+                    naming.goes_by_lists() && is_first
+                }
+                _ => false,
+            },
             goes_on: false,
             is_endless: method == method::LISTEN,
             work: None,

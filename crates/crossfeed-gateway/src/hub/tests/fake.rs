@@ -223,12 +223,21 @@ impl World {
 
     /// A process over a store that others may have used before.
     pub(super) async fn over(names: &[&str], store: Arc<dyn ResultStore>) -> Self {
+        Self::over_with(names, |_| (), store).await
+    }
+
+    /// The same with a configuration of its own.
+    pub(super) async fn over_with(
+        names: &[&str],
+        change: impl Fn(&mut GatewayConfig),
+        store: Arc<dyn ResultStore>,
+    ) -> Self {
         let engine = Engine::new(EngineOptions::default(), Arc::clone(&store));
         let tools = async |config| {
             let tools = Tools::new(engine, Arc::new(config));
             tools.with_records(store).await.unwrap()
         };
-        Self::with_tools(names, |_| (), tools).await
+        Self::with_tools(names, change, tools).await
     }
 
     async fn with_tools<F: Future<Output = Tools>>(

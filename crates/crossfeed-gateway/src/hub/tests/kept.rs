@@ -2,7 +2,8 @@
 
 use super::fake::{ConnectionSet, SOON, Server, World};
 use crate::{
-    port::{Hub as _, KeptSession},
+    config::{GatewayConfig, Prefix},
+    port::{Hub as _, KeptSession, RecallError},
     principal::Principal,
     records::fake::LastingStore,
 };
@@ -136,8 +137,179 @@ async fn a_session_is_its_principals_alone_and_ends_for_good() {
     let (client, _server) = resumed(&after, "s1", "alice").await;
     client.client.close().await;
     assert!(recalled(&after, "s1", "alice").await.is_none());
-    assert_eq!(store.keys("session"), Vec::<String>::new());
     assert_eq!(store.keys("ids"), Vec::<String>::new());
+    // One that only one process ever had leaves nothing.
+    let (client, _server) = begun(&before, "s3", "alice").await;
+    client.client.close().await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(store.keys("session").len(), 1, "that of s1, with its end");
+}
+
+#[tokio::test]
+async fn a_session_is_removed_only_where_it_is() {
+    let store = LastingStore::new();
+    let a = process(&store).await;
+    let (stale, mut server) = begun(&a, "s1", "alice").await;
+    call(&stale, &mut server, "{}", "one").await;
+    let b = process(&store).await;
+    let (client, mut server) = resumed(&b, "s1", "alice").await;
+    server.expect("notifications/initialized").await;
+    // Where it was, nothing is written or removed any more.
+    let key = &store.keys("session")[0];
+    let before = store.bytes(key);
+    assert!(!stale.client.has_moved());
+    assert!(stale.client.renew().await);
+    assert!(stale.client.has_moved() && !client.client.has_moved());
+    stale.client.close().await;
+    assert_eq!(store.bytes(key), before);
+    let answer = call(&client, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "two").await;
+    assert!(answer.contains("one for"), "{answer}");
+    assert!(client.client.renew().await && !client.client.has_moved());
+    // The same where the session is closed without having found out.
+    let c = process(&store).await;
+    let (last, mut server) = resumed(&c, "s1", "alice").await;
+    server.expect("notifications/initialized").await;
+    assert!(!client.client.end_kept().await.unwrap(), "not its own");
+    client.client.close().await;
+    let answer = call(&last, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "three").await;
+    assert!(answer.contains("one for"), "{answer}");
+    // It may go back, and forth again.
+    let (back, _server) = resumed(&a, "s1", "alice").await;
+    assert!(last.client.renew().await && last.client.has_moved());
+    // What ended stays so for those who had it.
+    back.client.close().await;
+    assert!(recalled(&b, "s1", "alice").await.is_none());
+    let (ended, _server) = begun(&b, "s2", "alice").await;
+    let (taken, _server) = resumed(&c, "s2", "alice").await;
+    taken.client.close().await;
+    assert!(ended.client.renew().await && ended.client.has_moved());
+    assert!(recalled(&c, "s2", "alice").await.is_none());
+}
+
+#[tokio::test]
+async fn a_session_is_taken_up_only_with_room_for_its_servers() {
+    let store = LastingStore::new();
+    let a = process(&store).await;
+    let (first, _server) = begun(&a, "s1", "alice").await;
+    let (_second, _server) = begun(&a, "s2", "alice").await;
+    let with_one = |config: &mut GatewayConfig| config.limits.processes = 1;
+    let b = World::over_with(&["a"], with_one, store.clone()).await;
+    // The client reads its stream, and gives nothing back.
+    let (_other, _server) = resumed(&b, "s2", "alice").await;
+    let refused = b.gateway.recall("s1", &named("alice")).await.err();
+    assert!(
+        matches!(refused, Some(RecallError::Crowded(_))),
+        "{refused:?}"
+    );
+    // It is still where it was.
+    assert!(first.client.renew().await && !first.client.has_moved());
+}
+
+#[tokio::test]
+async fn a_name_of_before_means_nothing_until_it_is_listed_again() {
+    const NONE: &str = r#"{"tools":[]}"#;
+    let store = LastingStore::new();
+    let collisions = |config: &mut GatewayConfig| config.prefix = Prefix::Collisions;
+    let new = async || World::over_with(&["a", "b"], collisions, store.clone()).await;
+    let before = new().await;
+    let client = before.session_of(Some("alice"));
+    client.client.keep_as("s1");
+    let (client, mut servers) = before.begin(client, ALL).await;
+    let list = async |client: &ConnectionSet, servers: &mut [Server], lists: [&str; 2]| {
+        client.request("tools/list", "{}").await;
+        for (server, list) in servers.iter_mut().zip(lists) {
+            let request = server.expect("tools/list").await;
+            server.answer(&request, list).await;
+        }
+        client.answer().await
+    };
+    let answer = list(&client, &mut servers, [TOOLS, NONE]).await;
+    assert!(answer.contains(r#""name":"t""#), "{answer}");
+    // It was the tool of `a`; now only `b` has one of that name.
+    let after = new().await;
+    let kept = recalled(&after, "s1", "alice").await.unwrap();
+    let gateway = Arc::clone(&after.gateway);
+    let client = after.client_of(|outlet| gateway.resume(kept, named("alice"), outlet));
+    let mut servers = Vec::new();
+    for number in 0..2 {
+        let mut server = after.server(number).await;
+        server.begin(ALL).await;
+        server.expect("notifications/initialized").await;
+        servers.push(server);
+    }
+    client.request("tools/call", r#"{"name":"t"}"#).await;
+    for (server, list) in servers.iter_mut().zip([NONE, TOOLS]) {
+        let request = server.expect("tools/list").await;
+        server.answer(&request, list).await;
+    }
+    let answer = client.answer().await;
+    assert!(answer.contains("tool.unknown"), "{answer}");
+    client.request("tools/list", "{}").await;
+    let answer = client.answer().await;
+    assert!(answer.contains(r#""name":"t""#), "{answer}");
+    let answer = call(&client, &mut servers[1], "{}", "of b").await;
+    assert!(answer.contains("of b"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_session_that_moved_acknowledges_no_change() {
+    let store = LastingStore::new();
+    let a = process(&store).await;
+    let (stale, mut server) = begun(&a, "s1", "alice").await;
+    let b = process(&store).await;
+    let (_client, _server) = resumed(&b, "s1", "alice").await;
+    let level = r#"{"level":"debug"}"#;
+    stale.request("logging/setLevel", level).await;
+    let request = server.expect("logging/setLevel").await;
+    server.answer(&request, "{}").await;
+    let answer = stale.answer().await;
+    assert!(answer.contains("another process"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_store_that_loses_records_or_answers_ends_no_session() {
+    let store = LastingStore::new();
+    let a = process(&store).await;
+    let (first, _server) = begun(&a, "s1", "alice").await;
+    let of_first = store.snapshot();
+    store.loses_answers.store(true, Ordering::Relaxed);
+    assert!(!first.client.renew().await && first.client.is_to_be_kept());
+    store.loses_answers.store(false, Ordering::Relaxed);
+    assert!(first.client.renew().await && !first.client.is_to_be_kept());
+    store.flush();
+    assert!(first.client.renew().await && !first.client.has_moved());
+    assert_eq!(store.keys("session").len(), 1);
+    // Of two that have it, the later one stays, whatever the store has lost.
+    let b = process(&store).await;
+    let (second, _server) = resumed(&b, "s1", "alice").await;
+    for first_writes in [true, false] {
+        store.go_back(of_first.clone());
+        if first_writes {
+            assert!(first.client.renew().await && !first.client.has_moved());
+        }
+        assert!(second.client.renew().await && !second.client.has_moved());
+    }
+    assert!(first.client.renew().await && first.client.has_moved());
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_kept_removes_nothing() {
+    let store = LastingStore::new();
+    let a = process(&store).await;
+    let (client, mut server) = begun(&a, "s1", "alice").await;
+    call(&client, &mut server, "{}", "one").await;
+    store.is_away.store(true, Ordering::Relaxed);
+    assert!(client.client.end_kept().await.is_err());
+    client.client.close().await;
+    store.is_away.store(false, Ordering::Relaxed);
+    let (client, mut server) = resumed(&a, "s1", "alice").await;
+    server.expect("notifications/initialized").await;
+    let answer = call(&client, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "two").await;
+    assert!(answer.contains("one for"), "{answer}");
+    // Once it is said it is so.
+    assert!(client.client.end_kept().await.unwrap());
+    assert!(client.client.renew().await);
+    assert!(recalled(&a, "s1", "alice").await.is_none());
 }
 
 #[tokio::test]

@@ -130,6 +130,11 @@ impl Naming {
         self.sole().is_some()
     }
 
+    /// Whether what a name means depends on the lists that were there before.
+    pub(crate) fn goes_by_lists(&self) -> bool {
+        self.prefix == Prefix::Collisions && !self.is_sole()
+    }
+
     /// The only server, where there is one.
     pub(crate) fn sole(&self) -> Option<usize> {
         let servers = self.servers.iter().enumerate();
