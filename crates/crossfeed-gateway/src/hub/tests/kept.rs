@@ -244,8 +244,7 @@ async fn a_name_of_before_means_nothing_until_it_is_listed_again() {
     }
     let answer = client.answer().await;
     assert!(answer.contains("tool.unknown"), "{answer}");
-    client.request("tools/list", "{}").await;
-    let answer = client.answer().await;
+    let answer = list(&client, &mut servers, [NONE, TOOLS]).await;
     assert!(answer.contains(r#""name":"t""#), "{answer}");
     let answer = call(&client, &mut servers[1], "{}", "of b").await;
     assert!(answer.contains("of b"), "{answer}");
