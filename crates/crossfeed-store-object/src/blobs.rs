@@ -15,7 +15,8 @@ use crossfeed_store::{BlobName, BlobStore, Digest, StoreError, ranges_of};
 use crossfeed_wire::Scope;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{
-    GetResult, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path,
+    GetResult, GetResultPayload, OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore,
+    ObjectStoreExt, coalesce_ranges, path::Path,
 };
 use std::{
     collections::BinaryHeap,
@@ -158,12 +159,12 @@ impl ObjectBlobs {
         })
     }
 
-    fn path(&self, name: &str) -> Path {
+    pub(crate) fn path(&self, name: &str) -> Path {
         let parts = name.split('/');
         parts.fold(self.base.clone(), |path, part| path.join(part))
     }
 
-    fn store(&self) -> &dyn ObjectStore {
+    pub(crate) fn store(&self) -> &dyn ObjectStore {
         &*self.backend.store
     }
 
@@ -318,8 +319,10 @@ impl BlobStore for ObjectBlobs {
             let layout = Layout::new(length, key.as_ref());
             let places = layout.places(ranges);
             let bytes = places.iter().map(|place| place.end - place.start).sum();
-            let (path, store) = (self.path(&encoded), self.store());
-            let read = async { Ok(store.get_ranges(&path, &places).await) };
+            let path = self.path(&encoded);
+            let fetch = |place: Range<u64>| self.all_of(&path, place);
+            let read = coalesce_ranges(&places, fetch, OBJECT_STORE_COALESCE_DEFAULT);
+            let read = async { Ok(read.await) };
             if let Ok(read) = self.within(Request::Read, bytes, read).await?
                 && let Ok(ranges) = layout.open(self.wanted(scope, &encoded, name), ranges, &read)
             {
@@ -400,12 +403,24 @@ impl BlobStore for ObjectBlobs {
 }
 
 impl ObjectBlobs {
+    /// A range of an object; an error where less of it is there, as where the object was cut.
+    async fn all_of(&self, path: &Path, range: Range<u64>) -> Result<Bytes, Unread> {
+        let length = range.end - range.start;
+        let read = self.store().get_range(path, range).await;
+        read.ok()
+            .filter(|bytes| bytes.len() as u64 == length)
+            .ok_or(Unread)
+    }
+
     /// The blob of an object, if it is one that was written before then.
     fn old_one(&self, object: &ObjectMeta, before: SystemTime) -> Option<BlobName> {
         let is_old = SystemTime::from(object.last_modified) <= before;
         name::decode(&object.location, &self.base).filter(|_| is_old)
     }
 }
+
+/// A range cannot be read: why, reading the whole says.
+struct Unread;
 
 /// The place, without credentials.
 impl fmt::Display for ObjectBlobs {

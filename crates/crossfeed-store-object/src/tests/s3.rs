@@ -10,6 +10,7 @@ use crate::{ObjectBlobs, ObjectOptions};
 use bytes::Bytes;
 use crossfeed_store::{BlobName, BlobStore, Digest, StoreError};
 use futures_util::future::join_all;
+use object_store::ObjectStoreExt;
 use std::{
     io::Write,
     net::{SocketAddr, TcpListener, TcpStream},
@@ -143,6 +144,37 @@ async fn s3_conforms() {
     let name = put(&blobs, &large()).await;
     assert!(blobs.get(&scope(), &name).await.unwrap() == Some(large()));
     blobs.probe().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_was_cut_is_damaged() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let blobs = server.blobs(ObjectOptions::default());
+    let bytes = large();
+    let name = BlobName::new(&scope(), Digest::of(&bytes), 1);
+    blobs.put(&scope(), &name, bytes.clone()).await.unwrap();
+    let path = blobs.path(&crate::name::encode(&name));
+    let whole = blobs.store().get(&path).await.unwrap();
+    let whole = whole.bytes().await.unwrap();
+    // Read in one request, in one near the end, and in two.
+    let end = bytes.len();
+    let first = vec![0..5, 100_000..100_005];
+    let last = vec![end - 200_000..end - 199_995, end - 5..end];
+    let all = [&first[..], &last[..]].concat();
+    for ranges in [first, last, all] {
+        let needed = ranges.last().map_or(0, |range| range.end);
+        for left in [0, 7, 100, needed / 2, needed - 1] {
+            let cut = whole.slice(..left).into();
+            blobs.store().put(&path, cut).await.unwrap();
+            let read = blobs
+                .get_ranges(&scope(), &name, bytes.len(), &ranges)
+                .await;
+            let is_damaged = matches!(read, Err(StoreError::DamagedBlob));
+            assert!(is_damaged, "{left} bytes: {read:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
