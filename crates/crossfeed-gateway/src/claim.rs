@@ -182,7 +182,7 @@ mod tests {
             store.loses_answers.store(false, Ordering::Relaxed);
             match fault {
                 "past" => store.go_back(before.clone()),
-                "all" => store.flush(),
+                "all" => store.lose_records(),
                 _ => {}
             }
             assert_eq!(claim.renew().await.unwrap(), Outcome::Written, "{fault}");

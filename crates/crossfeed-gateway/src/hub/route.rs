@@ -22,8 +22,9 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
+use futures_util::FutureExt as _;
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// How long `server/discover` waits for servers: clients use it to find out the era, and some take ten seconds without
@@ -59,7 +60,13 @@ impl ConnectionSet {
         };
         let done = async move {
             let own = &request.client;
-            match request.clone().done(message).await {
+            // Whoever waits for the answer gets one.
+            let done = AssertUnwindSafe(request.clone().done(message)).catch_unwind();
+            let done = done.await.unwrap_or_else(|_| {
+                let what = "a fault of the gateway ended the request, which may have run";
+                Err(RpcError::new(code::INTERNAL, what).into())
+            });
+            match done {
                 Ok(None) => {}
                 Ok(Some(result)) => own.respond(serial, &result).await,
                 Err(failure) => own.fail(serial, failure).await,

@@ -27,6 +27,8 @@ pub(crate) struct LastingStore {
     pub(crate) is_away: AtomicBool,
     /// It writes records, and its answers are lost.
     pub(crate) loses_answers: AtomicBool,
+    /// It panics when it is asked for a result.
+    pub(crate) panics: AtomicBool,
 }
 
 impl LastingStore {
@@ -37,6 +39,7 @@ impl LastingStore {
             versions: AtomicU64::new(1),
             is_away: AtomicBool::new(false),
             loses_answers: AtomicBool::new(false),
+            panics: AtomicBool::new(false),
         })
     }
 
@@ -63,11 +66,6 @@ impl LastingStore {
     pub(crate) fn overwrite(&self, key: &str, bytes: &str) {
         let mut records = self.records.lock();
         records.get_mut(key).unwrap().0.value = Bytes::copy_from_slice(bytes.as_bytes());
-    }
-
-    /// Loses all records.
-    pub(crate) fn flush(&self) {
-        self.records.lock().clear();
     }
 
     /// The records as they are now.
@@ -149,6 +147,7 @@ impl ResultStore for LastingStore {
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         self.answers()?;
+        assert!(!self.panics.load(Ordering::Relaxed));
         self.results.get(scope, call).await
     }
 

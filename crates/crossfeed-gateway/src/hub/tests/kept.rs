@@ -266,6 +266,22 @@ async fn a_session_that_moved_acknowledges_no_change() {
 }
 
 #[tokio::test]
+async fn a_fault_of_the_gateway_ends_the_request_alone() {
+    let store = LastingStore::new();
+    let world = process(&store).await;
+    let (client, mut server) = begun(&world, "s1", "alice").await;
+    call(&client, &mut server, "{}", "first").await;
+    store.panics.store(true, Ordering::Relaxed);
+    let reference = r#"{"name":"t","arguments":{"q":{"$tool":"call_1"}}}"#;
+    client.request("tools/call", reference).await;
+    let answer = client.answer().await;
+    assert!(answer.contains("a fault of the gateway"), "{answer}");
+    store.panics.store(false, Ordering::Relaxed);
+    let shown = call(&client, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "then").await;
+    assert!(shown.contains("first"), "{shown}");
+}
+
+#[tokio::test]
 async fn a_store_that_loses_records_or_answers_ends_no_session() {
     let store = LastingStore::new();
     let a = process(&store).await;
@@ -275,7 +291,7 @@ async fn a_store_that_loses_records_or_answers_ends_no_session() {
     assert!(!first.client.renew().await && first.client.is_to_be_kept());
     store.loses_answers.store(false, Ordering::Relaxed);
     assert!(first.client.renew().await && !first.client.is_to_be_kept());
-    store.flush();
+    store.lose_records();
     assert!(first.client.renew().await && !first.client.has_moved());
     assert_eq!(store.keys("session").len(), 1);
     // Of two that have it, the later one stays, whatever the store has lost.
