@@ -349,11 +349,12 @@ fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
         RpcError::new(code::INTERNAL, what).with_data(data)
     };
     let what = "the gateway cannot look the session up";
-    if error.may_retry() {
-        later(
-            id,
-            &failed(format!("{what} now: its store does not answer")),
-        )
+    let passes = match error {
+        StoreError::NoSpace { .. } => Some("its store is full"),
+        error => error.may_retry().then_some("its store does not answer"),
+    };
+    if let Some(why) = passes {
+        later(id, &failed(format!("{what} now: {why}")))
     } else {
         let advice = "repair that, or begin another with `initialize`";
         let error = failed(format!("{what}: {error}; {advice}"));

@@ -163,8 +163,12 @@ async fn a_session_that_cannot_be_looked_up_is_not_said_to_be_gone() {
         retry,
     };
     let newer = StoreError::Newer { found: 2, known: 1 };
+    let full = StoreError::NoSpace {
+        source: "a secret".into(),
+    };
     for (fault, status, part) in [
         (unavailable(true), 503, "does not answer"),
+        (full, 503, "is full"),
         (unavailable(false), 500, "the store cannot answer"),
         (newer, 500, "format 2"),
     ] {
