@@ -236,7 +236,11 @@ async fn a_replica_of_a_cluster_takes_over_and_slots_move() {
     cluster.move_slot("b", 0, 1).await.unwrap();
     let got = cluster.nodes[1].ask(&["GET", "b"]).await.unwrap();
     assert_eq!(got.text(), "1");
-    cluster.nodes[1].ask(&["WAIT", "1", "1000"]).await.unwrap();
+    let replica = &cluster.nodes[4];
+    let has_it = || async { Ok(replica.ask(&["DBSIZE"]).await?.text() == "1") };
+    eventually("the replica has what was moved", has_it)
+        .await
+        .unwrap();
     cluster.nodes[1].kill();
     cluster.is_replaced(1).await.unwrap();
     cluster.nodes[1].restart().await.unwrap();

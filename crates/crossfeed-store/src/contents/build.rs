@@ -118,13 +118,17 @@ impl Builder {
         let inside = text.raw().get(1..text.raw().len() - 1)?;
         let inside = std::str::from_utf8(inside).ok()?;
         let may_open = inside.trim_start().starts_with(['{', '[', '\\']);
-        if self.is_text || !may_open {
+        if !may_open {
             return None;
+        }
+        if self.is_text {
+            return Some(Inside::ClosedJson);
         }
         let document = Document::new(text.as_str()?.into_owned());
         let root = document.root().ok()?;
+        // A text in a text may be JSON, too.
         if !matches!(root.kind(), Kind::Array | Kind::Object) {
-            return None;
+            return Some(Inside::ClosedJson);
         }
         if root.document_has_duplicates() || !self.is_large(root) {
             return Some(Inside::ClosedJson);
