@@ -21,6 +21,7 @@ const MAX_PREFIX_BYTES: usize = 64;
 
 /// How long replicas are waited for unless the configuration says it.
 const REPLICA_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_REPLICA_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn store(field: Field<'_>) -> Option<StoreConfig> {
     let mut fields = field.fields()?;
@@ -242,8 +243,20 @@ fn durability_of(field: Field<'_>, is_sqlite: bool, is_redis: bool) -> Option<Du
     let mut fields = field.fields()?;
     let number = fields.require("replicas", "");
     let number = number.and_then(|field| usize::from_field(&field));
-    let within = fields.get("within").unwrap_or(REPLICA_TIMEOUT);
+    let within = fields
+        .take("within")
+        .map_or(Some(REPLICA_TIMEOUT), |field| {
+            let within = Duration::from_field(&field)?;
+            if within > MAX_REPLICA_TIMEOUT {
+                field.problem("every write may wait for so long: at most `1 min`");
+                return None;
+            }
+            Some(within)
+        });
     fields.finish();
     let number = NonZeroUsize::new(number?)?;
-    Some(Durability::Replicas { number, within })
+    Some(Durability::Replicas {
+        number,
+        within: within?,
+    })
 }

@@ -165,6 +165,10 @@ fn what_is_no_store_is_refused() {
         &["line 5, `store.blobKeysFile`: there is a `blobKeys`, too: remove one of them"],
     );
     refused(
+        "url = 'redis://a'\ndurability = { replicas = 1, within = '61 s' }",
+        &["line 3, `store.durability.within`: every write may wait for so long: at most `1 min`"],
+    );
+    refused(
         "url = 'redis://a'\nblobs = 's3cret'\ndurability = { replica = 1 }",
         &[
             "line 3, `store.blobs`: not a URL: write one like `s3://bucket/prefix`",
