@@ -128,27 +128,10 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     racers.push(racer("direct, HTTP", true, &|port| {
         words(&[&fixture, "--listen", &format!("127.0.0.1:{port}")])
     })?);
-    racers.push(racer("crossfeed, HTTP to stdio", true, &|port| {
-        let listen = format!("127.0.0.1:{port}");
-        words(&[
-            &gateway,
-            "gateway",
-            "--log",
-            "warn",
-            "--anonymous",
-            "--listen",
-            &listen,
-            "--",
-            &fixture,
-            "--stdio",
-        ])
-    })?);
-    racers.push(racer(
-        "crossfeed for programs, HTTP to stdio",
-        true,
-        &|port| {
+    let served = |name, rest: &[&str]| {
+        racer(name, true, &|port| {
             let listen = format!("127.0.0.1:{port}");
-            words(&[
+            let first = [
                 &gateway,
                 "gateway",
                 "--log",
@@ -156,10 +139,17 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
                 "--anonymous",
                 "--listen",
                 &listen,
-                "--config",
-                &plain,
-            ])
-        },
+            ];
+            words(&[&first, rest].concat())
+        })
+    };
+    racers.push(served(
+        "crossfeed, HTTP to stdio",
+        &["--", &fixture, "--stdio"],
+    )?);
+    racers.push(served(
+        "crossfeed for programs, HTTP to stdio",
+        &["--config", &plain],
     )?);
     let mut stored = vec![(
         "crossfeed, results on disk, HTTP to stdio",
@@ -179,20 +169,7 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
             &format!("{}.json", name.replace([' ', ','], "-")),
             &kept,
         )?;
-        racers.push(racer(name, true, &|port| {
-            let listen = format!("127.0.0.1:{port}");
-            words(&[
-                &gateway,
-                "gateway",
-                "--log",
-                "warn",
-                "--anonymous",
-                "--listen",
-                &listen,
-                "--config",
-                &kept,
-            ])
-        })?);
+        racers.push(served(name, &["--config", &kept])?);
     }
     racers.push(mcp_proxy(programs, &fixture)?);
     racers.push(racer("supergateway, HTTP to stdio", true, &|port| {

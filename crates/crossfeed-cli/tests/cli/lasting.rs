@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A server whose tool gives back the line of its call.
-const ECHO: &str = r#"
+pub(super) const ECHO: &str = r#"
 while IFS= read -r line; do
   id=${line#*\"id\":}
   id=${id%%[,\}]*}

@@ -2,7 +2,7 @@
 
 use super::{
     Run, check_usage, file,
-    lasting::{Listening, TOKENS, directory, echo, headers},
+    lasting::{ECHO, Listening, TOKENS, directory, echo, headers},
     run,
 };
 use crossfeed_redis_servers::{Server, is_installed};
@@ -14,28 +14,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A server whose tool gives a large result, or says what it got.
-const SERVER: &str = r#"
-while IFS= read -r line; do
-  id=${line#*\"id\":}
-  id=${id%%[,\}]*}
-  case "$line" in
-    *'"initialize"'*)
-      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}}\n' "$id" ;;
-    *'"tools/list"'*)
-      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}}\n' "$id" ;;
-    *'"text":"large"'*)
+/// What the tool of the echoing server does with its calls, and what comes before it: a large result for who asks for it.
+const ANSWERS: &str = r#"    *'"tools/call"'*)"#;
+const LARGE: &str = r#"    *'"text":"large"'*)
       printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
       cat "$1"
       printf '"}]}}\n' ;;
-    *'"tools/call"'*)
-      text=${line#*\"text\":\"}
-      text=${text%%\"*}
-      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"heard %s"}]}}\n' "$id" "$text" ;;
-    *'"id"'*)
-      printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
-  esac
-done
 "#;
 
 const KEYS: [&str; 2] = [
@@ -49,7 +33,8 @@ const NEEDLE: &str = "a-needle-in-a-haystack";
 /// A configuration with large results in a directory of this name, and more keys of the store.
 fn configuration(name: &str, url: &str, more: &str) -> (String, PathBuf) {
     let blobs = directory(name);
-    let script = file("lasting-blobs.sh", SERVER);
+    let server = ECHO.replacen(ANSWERS, &format!("{LARGE}{ANSWERS}"), 1);
+    let script = file("lasting-blobs.sh", &server);
     let items = r#"{\"name\":\"hay\"},"#.repeat(20_000);
     let large = format!(r#"{{\"items\":[{items}{{\"name\":\"{NEEDLE}\"}}]}}"#);
     let large = file("lasting-blobs.json", &large);
