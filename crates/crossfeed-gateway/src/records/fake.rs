@@ -25,6 +25,8 @@ pub(crate) struct LastingStore {
     versions: AtomicU64,
     /// It answers no request.
     pub(crate) is_away: AtomicBool,
+    /// It has room for nothing more.
+    pub(crate) is_full: AtomicBool,
     /// It writes records, and its answers are lost.
     pub(crate) loses_answers: AtomicBool,
     /// It panics when it is asked for a result.
@@ -38,6 +40,7 @@ impl LastingStore {
             records: Mutex::default(),
             versions: AtomicU64::new(1),
             is_away: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
             loses_answers: AtomicBool::new(false),
             panics: AtomicBool::new(false),
         })
@@ -81,6 +84,15 @@ impl LastingStore {
     fn answers(&self) -> Result<(), StoreError> {
         fails_if(&self.is_away)
     }
+
+    fn writes(&self) -> Result<(), StoreError> {
+        self.answers()?;
+        if self.is_full.load(Ordering::Relaxed) {
+            let source = "full".into();
+            return Err(StoreError::NoSpace { source });
+        }
+        Ok(())
+    }
 }
 
 fn fails_if(fault: &AtomicBool) -> Result<(), StoreError> {
@@ -107,7 +119,7 @@ impl StateStore for LastingStore {
         expected: Expected,
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
-        self.answers()?;
+        self.writes()?;
         let mut records = self.records.lock();
         let found = records.get(key).filter(|(_, end)| *end > Instant::now());
         let found = found.map(|(record, _)| record.version);
@@ -141,7 +153,7 @@ impl ResultStore for LastingStore {
         call: &CallId,
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
-        self.answers()?;
+        self.writes()?;
         self.results.put(scope, call, result).await
     }
 
@@ -160,7 +172,7 @@ impl ResultStore for LastingStore {
         scope: &Scope,
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
-        self.answers()?;
+        self.writes()?;
         self.results.put_artifact(scope, artifact).await
     }
 

@@ -29,7 +29,7 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::Tombstone;
-use crossfeed_wire::{ErrorCode, View};
+use crossfeed_wire::{CallId, ErrorCode, View};
 use std::sync::Arc;
 
 /// How many ids are tried: a client may have used some before it connected again.
@@ -128,11 +128,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         Some(state) => shared.continued(&offered, state),
         None => Arc::clone(shared),
     };
-    let begun = begun(shared, &offered, &name, root, written.as_ref());
-    let (in_flight, why_not) = match begun.await {
-        Ok(in_flight) => (Some(in_flight), ErrorBodies::new()),
-        Err(why_not) => (None, why_not),
-    };
+    let begun = begun(shared, &offered, &name, root, written.as_ref()).await;
     // Only such clients go on from a state.
     let asked = if shared.is_stateless() || state.is_some() {
         Some(shared.asked(&name, written.clone()).await)
@@ -151,18 +147,17 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         counted(refusal::flow_body(&error))
     })?;
     let (round, held) = continued.unwrap_or_default();
-    let flying = in_flight.as_ref().ok_or(why_not);
     let mut ready = match (round, &arguments) {
         (Some(round), _) => round,
         (None, Some(arguments)) => {
             let view = reader.view(offered.server);
-            let ready = ready(shared, flying, &offered, arguments.clone(), view).await;
+            let ready = ready(shared, begun.as_ref(), &offered, arguments.clone(), view).await;
             ready.map_err(counted)?
         }
         (None, None) => PreparedCall::default(),
     };
     ready.sources.extend(&held);
-    let own = in_flight.as_ref().and_then(InFlight::trace_context);
+    let own = begun.as_ref().ok().and_then(InFlight::trace_context);
     let meta = TraceMeta::read(root);
     let meta = own
         .filter(|own| meta.context() != Some(own))
@@ -184,6 +179,12 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     } else {
         reader.view(offered.server)
     };
+    let notices = ready.notices.clone();
+    let (in_flight, why_not) = match begun {
+        Ok(in_flight) => (Some(in_flight), None),
+        Err(Unkept::NotNoted(why)) => (None, Some(why)),
+        Err(Unkept::Refused(_)) => (None, None),
+    };
     let kept = in_flight.map(|in_flight| RecordedCall {
         shared: Arc::clone(shared),
         replay: Replay {
@@ -193,7 +194,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
             shows: shared.shows(&said),
             can_read: is_own(builtin::READ),
             projection: ready.projection.clone(),
-            notices: ready.notices.clone(),
+            notices: notices.clone(),
             params: for_result,
         },
         in_flight,
@@ -206,13 +207,17 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            unkept: Box::new(result::Show {
-                passing: shared.passing(&offered, view),
-                offered: Arc::clone(&offered),
-                said: result::ResultNotes {
-                    note: advice,
-                    ..result::ResultNotes::default()
+            unkept: Box::new(result::UnkeptCall {
+                shared: Arc::clone(shared),
+                show: result::Show {
+                    passing: shared.passing(&offered, view),
+                    offered: Arc::clone(&offered),
+                    said: result::ResultNotes {
+                        note: advice,
+                        ..result::ResultNotes::default()
+                    },
                 },
+                why_not: why_not.map(|why| (why, notices)),
             }),
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
@@ -251,6 +256,14 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
     })
 }
 
+/// Why the result of a call will not be kept.
+enum Unkept {
+    /// Its tool is never chained, or too much is in flight: its arguments hold no references.
+    Refused(ErrorBodies),
+    /// The store fails to note it, as this says. What can be read there may be referred to all the same.
+    NotNoted(String),
+}
+
 /// The call in flight, or why its result will not be kept.
 async fn begun(
     shared: &Arc<Shared>,
@@ -258,16 +271,17 @@ async fn begun(
     name: &str,
     root: Cursor<'_>,
     arguments: Option<&Bytes>,
-) -> Result<InFlight, ErrorBodies> {
+) -> Result<InFlight, Unkept> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
-        return Err(refusal::flow_body(&FlowError::NotChained { to }));
+        let why = refusal::flow_body(&FlowError::NotChained { to });
+        return Err(Unkept::Refused(why));
     }
     for _ in 0..MAX_ID_TRIES {
         let next = shared.place.ids.next().await;
         let next = next.map_err(|error| {
             tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot give an id to a call");
-            refusal::body(error.code(), error.to_string(), error.advice())
+            Unkept::NotNoted(error.to_string())
         })?;
         let Some(call_id) = next else {
             break;
@@ -278,12 +292,13 @@ async fn begun(
             Err(error) => {
                 // A client can make as many as it likes.
                 tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
-                let advice = match &error {
-                    BeginError::Store(error) => error.advice(),
-                    // A model cannot raise limits.
-                    _ => "call again when other calls have returned".to_owned(),
-                };
-                return Err(refusal::body(error.code(), error.to_string(), advice));
+                if let BeginError::Store(error) = error {
+                    return Err(Unkept::NotNoted(error.to_string()));
+                }
+                // A model cannot raise limits.
+                let advice = "call again when other calls have returned";
+                let why = refusal::body(error.code(), error.to_string(), advice);
+                return Err(Unkept::Refused(why));
             }
         };
         if let Some(parent) = TraceMeta::read(root).context() {
@@ -306,13 +321,14 @@ async fn begun(
     }
     let message = "no id can be given to the call";
     let advice = "call it with values in place of references";
-    Err(refusal::body(ErrorCode::StoreUnavailable, message, advice))
+    let why = refusal::body(ErrorCode::StoreUnavailable, message, advice);
+    Err(Unkept::Refused(why))
 }
 
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    in_flight: Result<&InFlight, ErrorBodies>,
+    begun: Result<&InFlight, &Unkept>,
     offered: &Arc<Offered>,
     written: Bytes,
     view: View,
@@ -330,15 +346,15 @@ async fn ready(
         return Err(refusal::body(code, message, advice));
     }
     let _room = room::to_read(shared, &written).await?;
-    let in_flight = match in_flight {
-        Ok(in_flight) => in_flight,
-        // Whose result is not kept may be called all the same, but not with references.
-        Err(why_not) => {
+    let (session, call_id) = match begun {
+        Ok(in_flight) => (in_flight.session(), Some(in_flight.call_id())),
+        Err(Unkept::NotNoted(_)) => (shared.session(), None),
+        // It may be called all the same, but not with references.
+        Err(Unkept::Refused(why)) => {
             let ready = unkept(shared, offered, &written).await;
-            return ready.ok_or(why_not);
+            return ready.ok_or_else(|| why.clone());
         }
     };
-    let session = in_flight.session();
     // A program writes what it means.
     let session = if view == View::Program {
         &session.clone().with_exact_references()
@@ -368,11 +384,11 @@ async fn ready(
             return Err(refusal::not_resolved(&error, offered));
         }
     };
-    let sources = allowed(shared, in_flight, offered, &resolved.lineage)
+    let sources = allowed(shared, call_id, offered, &resolved.lineage)
         .map_err(|error| refusal::flow_body(&error))?;
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(resolved.lineage.len());
-    let notices = noticed(shared, in_flight, offered, &resolved);
+    let notices = noticed(shared, call_id, offered, &resolved);
     let mut arguments = resolved.arguments;
     let length = arguments.len();
     room::fits_message(shared, length)?;
@@ -393,14 +409,14 @@ async fn ready(
 /// What is said of the call beside its result, if that is wanted; and a line for each in the log.
 fn noticed(
     shared: &Shared,
-    in_flight: &InFlight,
+    call_id: Option<&CallId>,
     offered: &Offered,
     resolved: &ResolvedJson,
 ) -> Notices {
     for notice in resolved.masked_notices().to_lines() {
         tracing::info!(
             target: "crossfeed::gateway::tools",
-            call_id = in_flight.call_id().as_str(),
+            call_id = call_id.map(CallId::as_str),
             to = &*offered.source,
             "{notice}"
         );
@@ -411,7 +427,7 @@ fn noticed(
 /// Whose data arguments hold, if it may go to the tool; and a line for each in the log.
 fn allowed(
     shared: &Shared,
-    in_flight: &InFlight,
+    call_id: Option<&CallId>,
     offered: &Offered,
     lineage: &[LineageEntry],
 ) -> Result<Sources, FlowError> {
@@ -434,10 +450,10 @@ fn allowed(
             error => error,
         });
     match &checked {
-        Ok(_) => flow::log(in_flight.call_id(), &offered.source, lineage),
+        Ok(_) => flow::log(call_id, &offered.source, lineage),
         Err(error) => tracing::warn!(
             target: "crossfeed::gateway::flow",
-            call_id = in_flight.call_id().as_str(),
+            call_id = call_id.map(CallId::as_str),
             to = &*offered.source,
             %error,
             "refused a flow"
@@ -460,7 +476,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
     })
 }
 
-/// [`plain`] for a call whose result is not kept. The tool's own names are not words of ours; and what is
+/// [`plain`] for a call that is [refused](Unkept::Refused) an id. The tool's own names are not words of ours; and what is
 /// never chained is left as it came.
 async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<PreparedCall> {
     let session = shared.session();

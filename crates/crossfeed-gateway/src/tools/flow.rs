@@ -256,12 +256,12 @@ impl Flows {
 }
 
 /// Says which results went where, by shape and source, never what they hold.
-pub(super) fn log(call_id: &CallId, to: &str, lineage: &[LineageEntry]) {
+pub(super) fn log(call_id: Option<&CallId>, to: &str, lineage: &[LineageEntry]) {
     for link in lineage {
         let source = &link.source;
         tracing::info!(
             target: "crossfeed::gateway::flow",
-            call_id = call_id.as_str(),
+            call_id = call_id.map(CallId::as_str),
             to,
             at = link.at.as_str(),
             from_call = source.call_id.as_str(),

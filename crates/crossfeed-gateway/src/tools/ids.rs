@@ -77,19 +77,22 @@ impl Key {
         };
         let at = Self::at();
         loop {
-            let (key, expected) = match records.read::<KeyRecord>(&at).await? {
+            let found = records.read::<KeyRecord>(&at).await?;
+            let (key, expected) = match &found {
                 Some(found) => (found.value.key, Expected::Version(found.version)),
                 None => (own, Expected::Absent),
             };
             let record = KeyRecord { key };
-            // Else another gateway wrote one meanwhile.
-            if records
-                .write(&at, &record, expected, KEY_TIME)
-                .await?
-                .is_some()
-            {
-                return Ok(Self(Arc::new(Some(key))));
+            match records.write(&at, &record, expected, KEY_TIME).await {
+                // Another gateway wrote one meanwhile.
+                Ok(None) => continue,
+                // What is there can be read, and the key is: it is only not kept for longer.
+                Err(error @ StoreError::NoSpace { .. }) if found.is_some() => {
+                    tracing::warn!(target: "crossfeed::gateway", %error, "cannot note that the key of call ids is in use");
+                }
+                written => drop(written?),
             }
+            return Ok(Self(Arc::new(Some(key))));
         }
     }
 }

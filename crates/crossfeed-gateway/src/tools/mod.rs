@@ -243,8 +243,8 @@ pub struct Forward {
 pub struct Pending {
     /// None where the result is not kept.
     kept: Option<Box<result::RecordedCall>>,
-    /// How it is shown then, and what is said of a failure.
-    unkept: Box<result::Show>,
+    /// How it is shown then.
+    unkept: Box<result::UnkeptCall>,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,
 }
@@ -267,7 +267,7 @@ impl Pending {
                 let shown = self.shown(result, message.result_members()).await;
                 message.with(shown)
             }
-            None => match &self.unkept.said.note {
+            None => match self.unkept.advice() {
                 Some(advice) => unlisted::advised(message, advice),
                 None => message,
             },
@@ -277,7 +277,7 @@ impl Pending {
     async fn shown(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
-            None => result::pass_unkept(result, *self.unkept).await.into(),
+            None => self.unkept.finish(result).await,
         }
     }
 

@@ -102,6 +102,64 @@ pub(super) struct RecordedCall {
     pub(super) asked: Option<u64>,
 }
 
+/// A call whose result will not be recorded.
+pub(super) struct UnkeptCall {
+    pub(super) shared: Arc<Shared>,
+    /// How its result is shown, with what is to be said of a failure.
+    pub(super) show: Show,
+    /// How the store failed to note a call whose result would else be recorded, and what the model should hear of it.
+    pub(super) why_not: Option<(String, Notices)>,
+}
+
+impl UnkeptCall {
+    /// What is said of a failure.
+    pub(super) fn advice(&self) -> Option<&str> {
+        self.show.said.note.as_deref()
+    }
+
+    /// The answer as the client is to see it: as it came, but for what is said beside it.
+    pub(super) async fn finish(self, result: Bytes) -> Body {
+        let (shared, mut show) = (self.shared, self.show);
+        let passing = show.passing;
+        let Some((why, notices)) = self.why_not else {
+            if show.said.note.is_some() && is_failure(&result).await {
+                return noticed_failure(result, show).await.into();
+            }
+            return passthrough::on(result, passing).await.into();
+        };
+        show.said.notices = notices;
+        let (answer, _, _room) = answer(&shared, &result, Shows::Unknown).await;
+        match answer {
+            Answer::Result { .. } => {
+                show.said.note = Some(no_reference(&why));
+                unrecorded(&shared, result, show).await
+            }
+            Answer::Failure { .. } => noticed_failure(result, show).await.into(),
+            Answer::Unread => room::unread(&shared).into(),
+            Answer::InputRequired(_) | Answer::Task(_) | Answer::Other => {
+                passthrough::on(result, passing).await.into()
+            }
+        }
+    }
+}
+
+/// What is said of a result that is not kept.
+fn no_reference(why: &str) -> String {
+    format!("this result cannot be referred to: {why}")
+}
+
+/// Whether a result says that its call failed.
+async fn is_failure(result: &Bytes) -> bool {
+    if !may_hold(result, "isError") {
+        return false;
+    }
+    let looked_at = result.clone();
+    apart(result.len(), move || {
+        Document::new(looked_at).root().is_ok_and(has_failed)
+    })
+    .await
+}
+
 /// How the result of a call is shown, the first time and again.
 #[derive(Clone)]
 pub(super) struct Replay {
@@ -268,7 +326,7 @@ impl RecordedCall {
         if let Err(error) = &recorded {
             figures.result(metrics::ResultOutcome::Refused);
             show.said.call_id = None;
-            show.said.note = Some(format!("this result cannot be referred to: {error}"));
+            show.said.note = Some(no_reference(&error.to_string()));
             noted(recorded);
             return Some(unrecorded(&shared, result, show).await);
         }
@@ -370,7 +428,7 @@ impl Replay {
             return shown;
         }
         show.said.call_id = None;
-        show.said.note = Some("this result cannot be referred to: it is not kept".to_owned());
+        show.said.note = Some(no_reference("it is not kept"));
         unrecorded(shared, result.clone(), show).await.over(&result)
     }
 }
@@ -451,23 +509,6 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     match made.await {
         Some(made) => Body::Other(made.into()),
         None => passthrough::on(came, passing).await.into(),
-    }
-}
-
-/// A result that is not kept, as it came; a failure with what is said of the call.
-pub(super) async fn pass_unkept(result: Bytes, show: Show) -> Bytes {
-    let passing = show.passing;
-    if show.said.note.is_none() || !may_hold(&result, "isError") {
-        return passthrough::on(result, passing).await;
-    }
-    let looked_at = result.clone();
-    let failed = apart(result.len(), move || {
-        Document::new(looked_at).root().is_ok_and(has_failed)
-    });
-    if failed.await {
-        noticed_failure(result, show).await
-    } else {
-        passthrough::on(result, passing).await
     }
 }
 

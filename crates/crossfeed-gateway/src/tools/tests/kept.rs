@@ -14,6 +14,14 @@ fn number(id: &str) -> u64 {
     id.strip_prefix("call_").unwrap().parse().unwrap()
 }
 
+/// What is said of a result that is not kept.
+fn note(shown: &Value) -> String {
+    let said: Value = serde_json::from_str(shown["content"][1]["text"].as_str().unwrap()).unwrap();
+    let note = said["_crossfeedNote"].as_str().unwrap();
+    let why = note.strip_prefix("this result cannot be referred to: ");
+    why.unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn ids_go_on_behind_those_that_were_given() {
     let store = LastingStore::new();
@@ -88,9 +96,10 @@ async fn a_reservation_behind_which_there_is_no_number_is_damage() {
     );
     let world = World::over(&store, None, Vec::new()).await;
     let client = world.client(caller(named("a"), Some("1"))).await;
-    let refused = referred(&client, "call_1", None).await.unwrap_err();
-    assert!(refused.starts_with("store.unavailable"), "{refused}");
-    assert!(refused.contains("gateway/ids/"), "{refused}");
+    let result = json!({"content": [{"type": "text", "text": "y"}]});
+    let said = note(&returned(&client, "search", result).await);
+    assert!(said.contains("the store is damaged"), "{said}");
+    assert!(said.contains("gateway/ids/"), "{said}");
 }
 
 #[tokio::test]
@@ -245,4 +254,55 @@ async fn a_store_that_is_away_is_no_reason_to_wait_for_other_calls() {
     assert!(refused.starts_with("store.unavailable"), "{refused}");
     assert!(refused.contains("try again"), "{refused}");
     assert!(!refused.contains("other calls"), "{refused}");
+}
+
+#[tokio::test]
+async fn what_a_store_cannot_note_is_called_all_the_same_and_says_so() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    assert_eq!(
+        recorded(&client, params("search", json!({})), "x").await,
+        "call_1"
+    );
+    let result = json!({"content": [{"type": "text", "text": "y"}]});
+    let failed = json!({"isError": true, "content": []});
+    let full = "the store cannot write: it has no space left";
+    for (fault, why) in [
+        (&store.is_full, full),
+        (&store.is_away, "the store cannot answer"),
+    ] {
+        fault.store(true, Ordering::Relaxed);
+        // More than there are numbers left, so that calls fail to begin as well as to be recorded.
+        for call in 0..40 {
+            let shown = returned(&client, "search", result.clone()).await;
+            let said = note(&shown);
+            assert_eq!(shown["content"][0]["text"], "y", "{call}");
+            assert!(said.ends_with(why), "{call}: {said}");
+            let shown = returned(&client, "search", failed.clone()).await;
+            assert_eq!(shown["isError"], true);
+            // What is there can be read by all that cannot be noted.
+            let referred = referred(&client, "call_1", None).await;
+            if why == full {
+                assert_eq!(referred.unwrap(), "x");
+            } else {
+                let refused = referred.unwrap_err();
+                assert!(refused.starts_with("store.unavailable"), "{refused}");
+            }
+        }
+        fault.store(false, Ordering::Relaxed);
+    }
+    assert!(number(&recorded(&client, params("search", json!({})), "z").await) > 1);
+}
+
+#[tokio::test]
+async fn a_gateway_starts_over_a_full_store() {
+    let store = LastingStore::new();
+    let world = World::over(&store, Some("s"), Vec::new()).await;
+    let client = world.client(caller(named("a"), None)).await;
+    let id = recorded(&client, params("search", json!({})), "x").await;
+    store.is_full.store(true, Ordering::Relaxed);
+    let world = World::over(&store, Some("s"), Vec::new()).await;
+    let client = world.client(caller(named("a"), None)).await;
+    assert_eq!(referred(&client, &id, None).await.unwrap(), "x");
 }
