@@ -1,4 +1,4 @@
-//! The answers of scripts: a letter, what has left, and what was asked for.
+//! The answers of scripts: a letter, what has left, and what was asked for; or a letter alone, which is quicker to give.
 
 use crate::{
     fault::bad_answer,
@@ -64,8 +64,9 @@ impl Departed {
 
 impl Answer {
     pub(crate) fn read(value: Value) -> Result<Self, StoreError> {
-        let Value::Array(values) = value else {
-            return Err(bad_answer("a script gives a list"));
+        let (values, is_letter) = match value {
+            Value::Array(values) => (values, false),
+            letter => (vec![letter], true),
         };
         let mut answer = Self {
             status: 0,
@@ -73,6 +74,9 @@ impl Answer {
             rest: values.into_iter(),
         };
         answer.status = answer.bytes()?.first().copied().unwrap_or_default();
+        if is_letter {
+            return Ok(answer);
+        }
         let departed = answer.list()?.into_iter();
         // What a later version wrote may lie where this one knows nothing of.
         let departed = departed.filter_map(|line| Departed::parse(str::from_utf8(&line).ok()?));

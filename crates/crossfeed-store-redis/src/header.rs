@@ -184,15 +184,6 @@ fn kind_letter(kind: ResultKind) -> char {
     }
 }
 
-/// What makes a result the same record as another, with the digest of data that lies in a blob. Scripts compare data that
-/// lies under a key.
-pub(crate) fn result_identity(result: &StoredResult, digest: Option<&Digest>) -> String {
-    let kind = kind_letter(result.kind());
-    let failed = u8::from(result.failed());
-    let digest = digest.map(Digest::to_hex).unwrap_or_default();
-    format!("{kind}{failed}{digest}")
-}
-
 /// What makes an artifact the same record as another of its name. Its digest wherever it lies: should the server have
 /// dropped its data, the same again repairs it.
 pub(crate) fn artifact_identity(artifact: &StoredArtifact, digest: &Digest) -> String {
@@ -233,16 +224,22 @@ pub(crate) fn class(result: &StoredResult) -> String {
     }
 }
 
-/// What of a result's header the scripts do not make.
-pub(crate) fn result_tail(result: &StoredResult) -> Vec<u8> {
+/// What of a result's header the scripts do not make. It begins with what makes a result the same record as another, with
+/// the digest of data that lies in a blob. Scripts compare data that lies under a key.
+pub(crate) fn result_tail(result: &StoredResult, digest: Option<&Digest>, place: Place) -> Vec<u8> {
     let facts = Facts {
         tool: result.tool().map(Into::into),
         server: result.server().map(|server| server.to_string()),
         media_type: result.media_type().map(Into::into),
         ..Facts::default()
     };
+    let (kind, failed) = (kind_letter(result.kind()), u8::from(result.failed()));
+    let digest = digest.map(Digest::to_hex).unwrap_or_default();
+    let (place, length) = (place.letter(), result.document().raw().len());
+    let line = format!("{kind}{failed}{digest} {place} {length}\n");
     let arguments = result.arguments().map(|arguments| &arguments[..]);
-    facts.with_trace(result.trace()).lines(arguments)
+    let lines = facts.with_trace(result.trace()).lines(arguments);
+    [line.into_bytes(), lines].concat()
 }
 
 /// What of an artifact's header the scripts do not make.
@@ -453,19 +450,14 @@ impl ArtifactHeader {
 mod tests {
     use super::{
         ArtifactHeader, Place, ResultHeader, Unreadable, artifact_identity, artifact_tail, class,
-        lease_tail, parse_artifact_tombstone, parse_lease, parse_tombstone, result_identity,
-        result_tail, token_text,
+        lease_tail, parse_artifact_tombstone, parse_lease, parse_tombstone, result_tail,
+        token_text,
     };
     use bytes::Bytes;
     use crossfeed_json::Document;
     use crossfeed_store::{BlobName, Digest, ResultKind, StoredArtifact, StoredResult, Tombstone};
     use crossfeed_wire::{ArtifactId, CallId, Scope};
     use proptest::prelude::*;
-
-    /// A value as a script makes it.
-    fn value(line: &str, tail: &[u8]) -> Vec<u8> {
-        [line.as_bytes(), b"\n", tail].concat()
-    }
 
     fn results() -> impl Strategy<Value = StoredResult> {
         let kinds = prop::sample::select(vec![
@@ -504,11 +496,10 @@ mod tests {
         #[test]
         fn a_result_comes_back_from_its_header(result in results(), token: u64, in_blob: bool) {
             let data = result.document().raw().clone();
-            let identity = result_identity(&result, in_blob.then(|| Digest::of(&data)).as_ref());
+            let digest = in_blob.then(|| Digest::of(&data));
             let place = if in_blob { Place::Blob } else { Place::Key };
-            let letter = place.letter();
-            let line = format!("1 {} 7 5 {} {identity} {letter} {}", token_text(token), class(&result), data.len());
-            let written = value(&line, &result_tail(&result));
+            let line = format!("1 {} 7 5 {} ", token_text(token), class(&result));
+            let written = [line.as_bytes(), &result_tail(&result, digest.as_ref(), place)].concat();
             let header = ResultHeader::parse(&written).unwrap();
             prop_assert!(header.token == token && header.place == place);
             let scope = Scope::parse("t", "p", "s").unwrap();
@@ -555,7 +546,8 @@ mod tests {
             .with_detail("a", "b");
         let identity = artifact_identity(&artifact, &Digest::of(b"[1]"));
         let line = format!("1 {} 7 5 0 {identity} o 3", token_text(7));
-        let header = ArtifactHeader::parse(&value(&line, &artifact_tail(&artifact))).unwrap();
+        let written = [line.as_bytes(), b"\n", &artifact_tail(&artifact)].concat();
+        let header = ArtifactHeader::parse(&written).unwrap();
         assert!(header.place == Place::Blob && header.born == 5);
         let found = header.artifact(id, call, Bytes::from("[1]")).unwrap();
         assert!(found.is_same_record(&artifact) && found.repeatable());

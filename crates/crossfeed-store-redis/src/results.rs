@@ -7,7 +7,7 @@ use crate::{
     fault::{BadAnswer, bad_answer, unavailable},
     header::{
         Place, ResultHeader, Unreadable, class, parse_lease, parse_token, parse_tombstone,
-        result_identity, result_tail, token_text,
+        result_tail, token_text,
     },
     script::Operation,
     store::{RedisStore, digest, microseconds},
@@ -121,15 +121,8 @@ impl RedisStore {
             prepared.inline = [prefix.as_bytes(), &contents].concat();
         }
         let common = self.common();
-        let facts = [
-            prefix,
-            bytes.to_string(),
-            class(result),
-            result_identity(result, digest.as_ref()),
-            place.letter().to_owned(),
-            data.len().to_string(),
-        ];
-        let tail = result_tail(result);
+        let facts = [prefix, bytes.to_string(), class(result)];
+        let tail = result_tail(result, digest.as_ref(), place);
         let room = [limits.session_bytes, limits.session_results].map(|limit| limit.to_string());
         let pins = self.pins(scope);
         let answer = loop {

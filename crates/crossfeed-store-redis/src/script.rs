@@ -45,6 +45,7 @@ macro_rules! on_results {
     ($name:literal) => {
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/use.lua"),
             include_str!("lua/totals.lua"),
             include_str!("lua/loss.lua"),
             include_str!(concat!("lua/", $name, ".lua")),
@@ -63,16 +64,21 @@ macro_rules! on_artifacts {
 
 static SOURCES: LazyLock<[Source; 19]> = LazyLock::new(|| {
     [
-        // What ends most requests comes before functions that they do not need.
+        // What most requests need comes before functions that they do not: making one takes as long as half a command.
         Source::new(&[
             include_str!("lua/session.lua"),
             include_str!("lua/totals.lua"),
-            include_str!("lua/record.lua"),
-            include_str!("lua/loss.lua"),
             include_str!("lua/put.lua"),
+            "if not is_free then\n",
+            include_str!("lua/use.lua"),
+            include_str!("lua/loss.lua"),
+            include_str!("lua/make_room.lua"),
+            "end\n",
+            include_str!("lua/record.lua"),
         ]),
         Source::new(&[
             include_str!("lua/session.lua"),
+            include_str!("lua/use.lua"),
             include_str!("lua/touch.lua"),
             include_str!("lua/totals.lua"),
             include_str!("lua/loss.lua"),

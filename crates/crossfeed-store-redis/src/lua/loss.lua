@@ -1,8 +1,12 @@
 -- What scripts share that record results or take them away.
 local Z = base .. 'z'
 
+local function nothing()
+  return parse_totals('0 0 ' .. clock .. ' 0 ' .. clock)
+end
+
 local function totals()
-  return parse_totals(call('HGET', H, '')) or nothing(clock)
+  return parse_totals(call('HGET', H, '')) or nothing()
 end
 
 local function read(head)
@@ -141,7 +145,7 @@ local function mend()
   if tables == 0 or (tables == 4 and t.results > 0) then
     return t
   end
-  t = nothing(clock)
+  t = nothing()
   call('DEL', M)
   call('HDEL', H, '')
   for _, zset in ipairs({ U, X }) do

@@ -1,139 +1,24 @@
--- What `record.lua` leaves: the id is taken, or room is to be made.
-read_pins(19)
+-- 6 call, 7 token, 8 bytes, 9 class, 10 `IDENTITY PLACE LENGTH` and the other lines of the header, 11 bytes and 12 results
+-- of a session, 13 `i` or `s` for data that comes here or that lies under its token already, `o` for a blob, 14 token and
+-- data, or token and contents of a blob, or nothing, 15 `1` if a new result was not reserved in its tenant's account and
+-- must be, 16.. pins. Finds out whether the id is free and there is room, as there is for most; else `make_room.lua` is next.
+local id, token, bytes, class = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9]
+local max_bytes, max_results = tonumber(ARGV[11]), tonumber(ARGV[12])
+local body = base .. 'b:' .. id
+local stage = ARGV[13] == 's' and base .. 's:' .. token
 
--- An answer for which nothing is recorded.
-local function refuse(why, token, place)
-  confirm()
-  if staged then
-    call('UNLINK', stage)
-  end
-  return { why, departed, token, place }
+local found = call('HMGET', H, id, '')
+local t = parse_totals(found[2])
+local tables = call('EXISTS', H, U, X, M)
+if tables == 0 then
+  t = parse_totals('0 0 ' .. clock .. ' 0 ' .. (call('EXISTS', T, D) == 0 and '0' or clock))
+elseif tables ~= 4 then
+  -- The server has dropped one.
+  t = nil
 end
-
--- Whether the record that has the id is the same: `U`, a duplicate `D`, or one to be compared in the other place, `M`. Data
--- that lies here is compared with what was sent, in pieces: what a script reads is copied, and stays until it is collected.
-local function compare(head, r)
-  local length = string.match(head, '^%d+ %x+ %d+ %d+ %S+ %S+ %a (%d+)')
-  if length ~= ARGV[12] or string.sub(r.identity, 1, 2) ~= string.sub(ARGV[10], 1, 2) then
-    return 'D'
-  end
-  if r.place ~= place then
-    return 'M'
-  end
-  if place ~= 'k' then
-    return r.identity == ARGV[10] and 'U' or 'D'
-  end
-  if not staged then
-    return call('GETRANGE', body, 16, -1) == string.sub(ARGV[17], 17) and 'U' or 'D'
-  end
-  if call('EXISTS', stage) == 0 then
-    return 'A'
-  end
-  for from = 16, length + 15, 65536 do
-    if call('GETRANGE', body, from, from + 65535) ~= call('GETRANGE', stage, from, from + 65535) then
-      return 'D'
-    end
-  end
-  return 'U'
-end
-
-tidy(mend())
-local head = call('HGET', H, id)
-if head then
-  local r = read(head)
-  if r.token == token then
-    -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
-    confirm()
-    call('HSET', H, id, head)
-    return refuse('N')
-  end
-  if is_whole(id, r.token, r.place) then
-    local found = compare(head, r)
-    if found ~= 'U' then
-      return refuse(found)
-    end
-    touch(id, r.born, tonumber(call('ZSCORE', U, id) or r.born))
-    return refuse('U', r.token, r.place)
-  end
-  take_away(id, head, 'e')
-end
-if call('ZSCORE', D, token) then
-  -- The same request again; what it recorded has gone since.
-  return refuse('N')
-end
-if ARGV[18] == '1' then
-  confirm()
-  return { 'V', departed }
-end
-if staged and call('EXISTS', stage) == 0 then
-  return refuse('A')
-end
-
--- What must go is found first, so that nothing goes in vain.
-local t = totals()
-local sums, held, count = {}, t.bytes, t.results
-local victims = {}
-if held + bytes > max_bytes or count + 1 > max_results then
-  local all = call('HGETALL', M)
-  for i = 1, #all, 2 do
-    sums[all[i]] = tonumber(all[i + 1])
-  end
-  local entries, done = {}, false
-  -- The results, the least recently used first.
-  local function entry(i)
-    if i > #entries and not done then
-      local ids = call('ZRANGE', U, #entries, #entries + 63)
-      done = #ids == 0
-      local heads = not done and call('HMGET', H, unpack(ids)) or {}
-      for j, name in ipairs(ids) do
-        local r = heads[j] and read(heads[j])
-        if r then
-          r.id, r.head = name, heads[j]
-          r.taken = pins[name] == r.token
-        end
-        entries[#entries + 1] = r or { taken = true }
-      end
-    end
-    return entries[i]
-  end
-  local first = 1
-  while held + bytes > max_bytes or count + 1 > max_results do
-    local heavy
-    for name, sum in pairs(sums) do
-      if string.sub(name, 1, 1) == 's' and sum > held - sum then
-        heavy = name
-      end
-    end
-    local is_plain = not heavy and (sums['r'] or 0) == 0
-    local pick, last, i = nil, nil, first
-    local r = entry(i)
-    while r and not pick do
-      if not r.taken then
-        if is_plain or r.class == 'r' or r.class == heavy then
-          pick = r
-        end
-        last = last or r
-      elseif i == first then
-        first = first + 1
-      end
-      i = i + 1
-      r = entry(i)
-    end
-    pick = pick or last
-    if not pick then
-      return refuse(held + bytes > max_bytes and 'B' or 'C')
-    end
-    pick.taken = true
-    held = held - pick.bytes
-    count = count - 1
-    sums[pick.class] = sums[pick.class] and sums[pick.class] - pick.bytes
-    victims[#victims + 1] = pick
-  end
-end
-for _, r in ipairs(victims) do
-  take_away(r.id, r.head, 'e')
-end
-
-forget_tombstone(id)
-record(totals())
-return { 'N', departed }
+local is_free = t and not found[1] and ARGV[15] ~= '1' and not may_expire(t)
+  and t.bytes + bytes <= max_bytes and t.results + 1 <= max_results
+  -- Neither a tombstone nor the same request before.
+  and (t.left == '0' or not (call('HGET', T, id) or call('ZSCORE', D, token)))
+  and not (stage and call('EXISTS', stage) == 0)
+local answer = 'N'

@@ -1,4 +1,4 @@
--- What scripts on results share. Two keys are given: what all keys of the session begin with, and one of them. The first
+-- What scripts on results share. Two keys are given: what all keys of the session begin with, and `h`. The first
 -- never exists, so that a cluster answers TRYAGAIN while the slot of the session moves: neither node has all of it.
 --
 -- h  hash   call -> header: `FORMAT TOKEN BYTES BORN CLASS IDENTITY PLACE LENGTH\nJSON[\nARGUMENTS]`;
@@ -19,7 +19,7 @@
 --
 -- 1 time or nothing, 2 time to live, 3 maximum age, 4 number of tombstones, 5 bytes of their arguments
 local base = KEYS[1]
-local H, U = base .. 'h', base .. 'u'
+local H, U = KEYS[2], base .. 'u'
 local call = redis.call
 local time_to_live, max_age = tonumber(ARGV[2]), tonumber(ARGV[3])
 -- The time, and as text: numbers are slow to write.
@@ -40,37 +40,5 @@ end
 -- Data outlives its record a little, so that its end needs to be moved only this often.
 local step = time_to_live / 8
 
--- A write that changes nothing and takes no memory. A primary that was replaced refuses it where `min-replicas-to-write` is
--- set, instead of answering from the past. A server whose memory is full accepts all writes of a script after it.
-local function confirm()
-  call('HDEL', base .. 'm', '')
-end
-
--- Counts a use. A server whose memory is full refuses `ZADD` as the first write of a script, though this one takes no
--- memory; then another write goes first.
-local function touch(id, born, used)
-  if math.floor(now / step) ~= math.floor(used / step) then
-    local rest = math.min(time_to_live, born + max_age - now)
-    if rest > 0 then
-      call('PEXPIRE', base .. 'b:' .. id, math.ceil((rest + step) / 1000))
-    end
-  end
-  local tick = next_in(U)
-  if type(redis.pcall('ZADD', U, tick, id)) == 'table' then
-    confirm()
-    call('ZADD', U, tick, id)
-  end
-end
-
 -- Longer than the longest life of a result and of its tombstone, in milliseconds.
 local keep = math.ceil(max_age / 400)
-
--- Whether the time of a result is over that was last used and recorded then.
-local function is_over(used, born)
-  return used + time_to_live <= now or born + max_age <= now
-end
-
--- Whether the data of a record is there: a server that is short of memory may have dropped it.
-local function is_whole(id, token, place)
-  return place ~= 'k' or call('GETRANGE', base .. 'b:' .. id, 0, 15) == token
-end

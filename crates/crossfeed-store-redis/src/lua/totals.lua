@@ -6,11 +6,6 @@ local function exact(number)
   return string.format('%.0f', number)
 end
 
--- Of a session that holds nothing; `0` as the last word if nothing has left it that anyone may ask for.
-local function nothing(left)
-  return { bytes = 0, results = 0, since = clock, ends = '0', left = left }
-end
-
 local function parse_totals(text)
   local bytes, results, since, ends, left = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)')
   return left and {

@@ -15,7 +15,7 @@ if head then
         call('PEXPIRE', U, keep)
         call('HDEL', H, '')
       end
-      return is_same and { 'S', {} } or { 'F', {}, head }
+      return is_same and 'S' or { 'F', {}, head }
     end
   end
 end
