@@ -16,12 +16,12 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_store::{
     Contents, Damage, Listed, Lookup, Missing, PathsOf, Recorded, ScopeTag, StoreError,
-    StoredResult,
+    StoredResult, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
 use futures_util::future::join;
 use redis::Value;
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 /// How long a token is before the data of its record.
 const TOKEN_DIGITS: usize = 16;
@@ -176,6 +176,10 @@ impl RedisStore {
             b'D' => Err(StoreError::Duplicate {
                 call_id: call.clone(),
             }),
+            b'G' => Err(Unreadable::Damaged.into_error(Damage::Result {
+                call_id: call.clone(),
+                about: Tombstone::default(),
+            })),
             b'B' | b'C' => Err(limits.session_is_full(bytes, status == b'C')),
             _ => Err(gone(status)),
         }
@@ -192,6 +196,7 @@ impl RedisStore {
         let common = self.common();
         let mut at_hand = self.at_hand(scope, call);
         let mut may_have_gone = "0";
+        let mut about_call = Tombstone::default();
         // A few turns, since what was at hand may have been forgotten, or the record may have changed meanwhile.
         for _ in 0..4 {
             let mut arguments = texts(&common);
@@ -213,15 +218,16 @@ impl RedisStore {
                 .await?
             {
                 Turn::Done(lookup) => return Ok(lookup),
-                Turn::Again { is_without } => {
+                Turn::Again { is_without, about } => {
                     at_hand = [String::new(), "0".to_owned()];
                     if is_without {
                         may_have_gone = "1";
                     }
+                    about_call = about;
                 }
             }
         }
-        Err(damaged(call))
+        Err(damaged(call, about_call, "its data is not there"))
     }
 
     /// What an answer says of a result.
@@ -237,18 +243,17 @@ impl RedisStore {
         let unreadable = |error: Unreadable| {
             error.into_error(Damage::Result {
                 call_id: call.clone(),
+                about: Tombstone::default(),
             })
         };
         let missing = match answer.status {
             b'S' => {
                 let version = parse_token(at_hand).unwrap_or_default();
-                return Ok(match self.results.get(scope, call, version) {
-                    Some(found) => {
-                        self.meter.cached(true);
-                        Turn::Done(Lookup::Found(found))
-                    }
-                    None => Turn::Again { is_without: false },
-                });
+                let Some(found) = self.results.get(scope, call, version) else {
+                    return Ok(Turn::again(Tombstone::default()));
+                };
+                self.meter.cached(true);
+                return Ok(Turn::Done(Lookup::Found(found)));
             }
             b'F' => {
                 let header = ResultHeader::parse(&answer.bytes()?).map_err(unreadable)?;
@@ -265,26 +270,37 @@ impl RedisStore {
                 }
                 let data = match header.place {
                     Place::Key => match data {
-                        None => return Ok(Turn::Again { is_without: false }),
+                        None => return Ok(Turn::again(header.tombstone())),
                         Some(Value::BulkString(data))
                             if data.starts_with(token_text(token).as_bytes()) =>
                         {
                             Bytes::from(data).slice(TOKEN_DIGITS..)
                         }
-                        Some(_) => return Ok(Turn::Again { is_without: true }),
+                        Some(_) => {
+                            return Ok(Turn::Again {
+                                is_without: true,
+                                about: header.tombstone(),
+                            });
+                        }
                     },
                     Place::Blob => match self
                         .blob(scope, &header.blob_name(scope).map_err(unreadable)?)
                         .await
                     {
                         Ok(Some(data)) => data,
-                        Ok(None) => return Ok(Turn::Again { is_without: false }),
-                        Err(StoreError::DamagedBlob) => return Err(damaged(call)),
+                        Ok(None) => return Ok(Turn::again(header.tombstone())),
+                        Err(error @ StoreError::DamagedBlob) => {
+                            return Err(damaged(call, header.tombstone(), error));
+                        }
                         Err(error) => return Err(error),
                     },
                 };
                 self.meter.cached(false);
-                let result = Arc::new(header.result(data).map_err(unreadable)?);
+                if data.len() != header.length {
+                    let about = header.tombstone();
+                    return Err(damaged(call, about, "its data has another length"));
+                }
+                let result = Arc::new(header.result(data));
                 let result = self.results.put(scope, call, token, result);
                 return Ok(Turn::Done(Lookup::Found(result)));
             }
@@ -309,17 +325,11 @@ impl RedisStore {
             .await?;
         let mut lines = Vec::new();
         for pair in answer.list()?.chunks_exact(2) {
-            let call = str::from_utf8(&pair[0])
-                .ok()
-                .and_then(|id| CallId::parse(id).ok());
-            let call = call.ok_or_else(|| answer.unexpected())?;
-            match ResultHeader::parse(&pair[1]) {
-                Ok(header) => lines.push(header.line(call)),
-                // Others can be listed all the same.
-                Err(Unreadable::Newer(_)) => {}
-                Err(error) => {
-                    return Err(error.into_error(Damage::Result { call_id: call }));
-                }
+            let id = str::from_utf8(&pair[0]).ok();
+            let call = id.and_then(|id| CallId::parse(id).ok());
+            // What is damaged, or of a later version, keeps no other from being listed.
+            if let (Some(call), Ok(header)) = (call, ResultHeader::parse(&pair[1])) {
+                lines.push(header.line(call));
             }
         }
         Ok(lines)
@@ -351,7 +361,18 @@ enum Turn {
     /// It is to be asked again: the record is there, and its data was not asked for or was not there.
     Again {
         is_without: bool,
+        /// How to repeat the call, should there be no data in the end.
+        about: Tombstone,
     },
+}
+
+impl Turn {
+    fn again(about: Tombstone) -> Self {
+        Self::Again {
+            is_without: false,
+            about,
+        }
+    }
 }
 
 /// Texts as arguments of a script.
@@ -359,12 +380,17 @@ pub(crate) fn texts(texts: &[String]) -> Vec<&[u8]> {
     texts.iter().map(String::as_bytes).collect()
 }
 
-fn damaged(call: &CallId) -> StoreError {
+fn damaged(
+    call: &CallId,
+    about: Tombstone,
+    part: impl Into<Box<dyn Error + Send + Sync>>,
+) -> StoreError {
     StoreError::Damaged {
         damage: Damage::Result {
             call_id: call.clone(),
+            about,
         },
-        source: None,
+        source: Some(part.into()),
     }
 }
 

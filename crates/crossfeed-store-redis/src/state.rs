@@ -3,13 +3,13 @@
 use crate::{
     connection::{Kind, random},
     fault::bad_answer,
-    header::{parse_token, token_text},
+    header::{FORMAT, Unreadable, parse_token, token_text},
     script::Operation,
     store::{RedisStore, microseconds},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::{Expected, StateRecord, StateStore, StoreError, StoreOperation};
+use crossfeed_store::{Damage, Expected, StateRecord, StateStore, StoreError, StoreOperation};
 use redis::Value;
 use std::time::Duration;
 
@@ -19,35 +19,21 @@ impl RedisStore {
     }
 
     async fn read_record(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
-        let (now, key) = (self.now(), self.state_key(key));
+        let (now, place) = (self.now(), self.state_key(key));
         let arguments = [now.as_bytes()];
         let read = self
             .connection
-            .run(Operation::ReadState, Kind::Read, &key, &arguments, None);
+            .run(Operation::ReadState, Kind::Read, &place, &arguments, None);
         let record = match read.await?.pop() {
             Some(Value::Nil) => return Ok(None),
             Some(Value::BulkString(record)) => Bytes::from(record),
             _ => return Err(bad_answer("a record of state is a text")),
         };
-        let unreadable = || bad_answer("a record of state has no first line");
-        let end = record
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .ok_or_else(unreadable)?;
-        let line = str::from_utf8(&record[..end]).map_err(|_| unreadable())?;
-        let mut words = line.split(' ');
-        let format: i64 = words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(unreadable)?;
-        if format > crate::header::FORMAT {
-            return Err(StoreError::Newer {
-                found: format,
-                known: crate::header::FORMAT,
-            });
-        }
-        let version = words.next().and_then(parse_token).ok_or_else(unreadable)?;
-        Ok(Some(StateRecord::new(record.slice(end + 1..), version)))
+        let record = parse(&record).map_err(|unreadable| {
+            let key = key.to_owned();
+            unreadable.into_error(Damage::Record { key })
+        });
+        record.map(Some)
     }
 
     /// Writes a record that lasts so long, or removes it.
@@ -87,6 +73,25 @@ impl RedisStore {
         let removed = self.write_record(key, Bytes::new(), Expected::Any, None);
         removed.await.map(drop)
     }
+}
+
+/// A record as `lua/write_state.lua` makes it.
+fn parse(record: &Bytes) -> Result<StateRecord, Unreadable> {
+    let end = record.iter().position(|byte| *byte == b'\n');
+    let end = end.ok_or(Unreadable::Damaged)?;
+    let line = str::from_utf8(&record[..end]).map_err(|_| Unreadable::Damaged)?;
+    let mut words = line.split(' ');
+    let format = words.next().and_then(|word| word.parse().ok());
+    let format: i64 = format.ok_or(Unreadable::Damaged)?;
+    if format > FORMAT {
+        return Err(Unreadable::Newer(format));
+    }
+    let version = words.next().and_then(parse_token);
+    let until = words.next().and_then(|word| word.parse::<u64>().ok());
+    let (Some(version), Some(_)) = (version, until) else {
+        return Err(Unreadable::Damaged);
+    };
+    Ok(StateRecord::new(record.slice(end + 1..), version))
 }
 
 #[async_trait]

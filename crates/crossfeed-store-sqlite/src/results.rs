@@ -24,7 +24,7 @@ use crate::{
 use changes::Changes;
 use crossfeed_store::{
     Clock, Damage, Digest, Listed, Lookup, Missing, ReadCache, Recorded, StoreError, StoreMeter,
-    StoredResult,
+    StoredResult, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
 use record::Header;
@@ -59,6 +59,12 @@ enum Found {
     /// Its time is over.
     Expired(Header),
     None,
+}
+
+/// A result with its data, or how to repeat its call where the file is missing.
+enum Loaded {
+    Whole(StoredResult),
+    WithoutFile(Tombstone),
 }
 
 /// What became of a result.
@@ -124,12 +130,12 @@ impl Results {
         now: i64,
     ) -> Result<Found, StoreError> {
         let header = match rows::find(connection, scope, call) {
-            Err(error) if is_unreadable(&error) => return Err(damaged(call)),
+            Err(error) if is_unreadable(&error) => return Err(damaged(call, ROW)),
             outcome => match self.sql(outcome)? {
                 None => return Ok(Found::None),
                 // A damaged index leads to another row.
                 Some(header) if header.call_id != *call || !header.is_whole(scope) => {
-                    return Err(damaged(call));
+                    return Err(damaged(call, ROW));
                 }
                 Some(header) => header,
             },
@@ -211,10 +217,10 @@ impl Results {
             return Err(StoreError::Duplicate { call_id });
         }
         if !held.in_file {
-            let contents = self.sql(rows::contents(connection, held.number))?;
+            let contents = self.contents(connection, held.number)?;
             let data = contents.and_then(|(_, data)| data);
             if data.as_deref() != Some(&result.document().raw()[..]) {
-                return Err(damaged(call));
+                return Err(damaged(call, DATA));
             }
         }
         Ok(Some(held))
@@ -238,7 +244,7 @@ impl Results {
             return if is_whole {
                 Ok(true)
             } else {
-                Err(damaged(&header.call_id))
+                Err(damaged(&header.call_id, DATA))
             };
         }
         if held.in_file {
@@ -320,7 +326,7 @@ impl Results {
     }
 
     pub(crate) fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
-        let mut found = None;
+        let (mut found, mut without_file) = (None, None);
         for _ in 0..LOOKS {
             let now = self.now();
             let (header, loaded, contents) = {
@@ -334,14 +340,14 @@ impl Results {
                     }
                     Found::None => {
                         let missing = gone::missing(&transaction, scope, call, now);
-                        return Ok(Lookup::Missing(self.sql(missing)?));
+                        return Ok(Lookup::Missing(self.about(call, missing)?));
                     }
                 };
                 let version = header.number.unsigned_abs();
                 let loaded = self.loaded.get(scope, call, version);
                 let contents = match &loaded {
                     Some(_) => None,
-                    None => self.sql(rows::contents(&transaction, header.number))?,
+                    None => self.contents(&transaction, header.number)?,
                 };
                 (header, loaded, contents)
             };
@@ -349,7 +355,13 @@ impl Results {
             let number = header.number;
             let result = match loaded {
                 Some(result) => Some(result),
-                None => self.load(header, contents)?.map(Arc::new),
+                None => match self.load(header, contents)? {
+                    Loaded::Whole(result) => Some(Arc::new(result)),
+                    Loaded::WithoutFile(about) => {
+                        without_file = Some(about);
+                        None
+                    }
+                },
             };
             // The file may have been removed with its row since.
             let Some(result) = result else { continue };
@@ -369,7 +381,35 @@ impl Results {
             }
         }
         // It was there each time, and went each time before its use was noted.
-        found.map(Lookup::Found).ok_or_else(|| damaged(call))
+        found.map(Lookup::Found).ok_or_else(|| {
+            damaged_with(
+                call,
+                "its file is missing",
+                without_file.unwrap_or_default(),
+            )
+        })
+    }
+
+    /// The contents of a row; `None` if there are none that can have been written.
+    fn contents(
+        &self,
+        connection: &Connection,
+        number: i64,
+    ) -> Result<Option<rows::Contents>, StoreError> {
+        match rows::contents(connection, number) {
+            Err(error) if is_unreadable(&error) => Ok(None),
+            contents => self.sql(contents),
+        }
+    }
+
+    /// What is kept of a call without a result.
+    fn about<T>(&self, call: &CallId, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        match outcome {
+            Err(error) if is_unreadable(&error) => {
+                Err(damaged(call, "what is kept of its call cannot be read"))
+            }
+            outcome => self.sql(outcome),
+        }
     }
 
     /// What is said of a call whose result has expired.
@@ -380,7 +420,8 @@ impl Results {
         header: &Header,
         now: i64,
     ) -> Result<Lookup, StoreError> {
-        let about = self.sql(gone::leased(connection, scope, &header.call_id, now))?;
+        let call = &header.call_id;
+        let about = self.about(call, gone::leased(connection, scope, call, now))?;
         Ok(Lookup::Missing(match about {
             Some(about) => Missing::InFlight(about),
             None => {
@@ -390,29 +431,26 @@ impl Results {
         }))
     }
 
-    /// Reads a result, and checks it; `None` if its file is missing.
-    fn load(
-        &self,
-        header: Header,
-        contents: Option<rows::Contents>,
-    ) -> Result<Option<StoredResult>, StoreError> {
+    /// Reads a result, and checks it.
+    fn load(&self, header: Header, contents: Option<rows::Contents>) -> Result<Loaded, StoreError> {
         let call = header.call_id.clone();
         let (digest, bytes) = (&header.data_digest, header.data_bytes);
         let Some((arguments, data)) = contents else {
-            return Err(damaged(&call));
+            return Err(damaged_with(&call, DATA, header.tombstone(None)));
         };
+        if arguments.as_deref().map(Digest::of) != header.arguments_digest {
+            return Err(damaged_with(&call, "its arguments", header.tombstone(None)));
+        }
+        let about = header.tombstone(arguments.as_deref());
         let content = match data {
             Some(data) if !header.in_file => Content::checked(data, digest, bytes),
             None if header.in_file => self.database.files.read(digest, bytes)?,
             _ => Content::Damaged,
         };
         match content {
-            Content::Whole(data) => {
-                let result = header.result(arguments, data);
-                result.map(Some).ok_or_else(|| damaged(&call))
-            }
-            Content::Damaged => Err(damaged(&call)),
-            Content::Missing => Ok(None),
+            Content::Whole(data) => Ok(Loaded::Whole(header.result(arguments, data))),
+            Content::Damaged => Err(damaged_with(&call, DATA, about)),
+            Content::Missing => Ok(Loaded::WithoutFile(about)),
         }
     }
 
@@ -545,11 +583,21 @@ fn is_done(outcome: Result<(), StoreError>) -> Result<(), StoreError> {
     }
 }
 
-fn damaged(call: &CallId) -> StoreError {
+/// Parts of a result.
+const ROW: &str = "its row";
+const DATA: &str = "its data";
+
+/// A part of a result is damaged, and how its call is to be repeated cannot be relied on.
+fn damaged(call: &CallId, part: &'static str) -> StoreError {
+    damaged_with(call, part, Tombstone::default())
+}
+
+fn damaged_with(call: &CallId, part: &'static str, about: Tombstone) -> StoreError {
     StoreError::Damaged {
         damage: Damage::Result {
             call_id: call.clone(),
+            about,
         },
-        source: None,
+        source: Some(part.into()),
     }
 }

@@ -13,7 +13,7 @@ use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ManualClock, MemoryLimits, Recorded, ResultKind, ResultStore, StoreError,
     StoredArtifact, StoredResult,
-    conformance::{self, DurableHarness, Harness, SharedHarness},
+    conformance::{self, DamageHarness, DurableHarness, Harness, SharedHarness},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::Mutex;
@@ -136,6 +136,19 @@ impl SharedHarness for Places {
     }
 }
 
+#[async_trait]
+impl DamageHarness for Places {
+    async fn damage(&self, _: &Scope, call: &CallId) {
+        let directories = self.directories.lock();
+        let database = directories.last().unwrap().0.0.join("results.db");
+        let changed = Connection::open(database).unwrap().execute(
+            "UPDATE results SET data_digest = zeroblob(7) WHERE call_id = ?1",
+            [call.as_str()],
+        );
+        assert_eq!(changed.unwrap(), 1);
+    }
+}
+
 /// Results on the disk, too.
 fn keeping(durability: SqliteDurability) -> Places {
     Places {
@@ -153,6 +166,7 @@ fn the_store_conforms_without_a_runtime() {
     run(conformance::run_all(&keeping));
     run(conformance::run_durable(&keeping));
     run(conformance::run_shared(&keeping));
+    run(conformance::a_damaged_result_harms_no_other(&keeping));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,12 +4,14 @@
 //! panics with what was broken. How a store counts its bytes, and faults of a backend, are not tested.
 //!
 //! A store passes if [`run_all`] returns. One that calls itself durable must pass
-//! [`run_durable`], too, and one that several processes share [`run_shared`]. Functions that take a store expect it to be empty and to have room for a
+//! [`run_durable`], too, one that several processes share [`run_shared`], and one whose results can be damaged
+//! [`a_damaged_result_harms_no_other`]. Functions that take a store expect it to be empty and to have room for a
 //! few hundred kilobytes.
 
 mod artifacts;
 mod basics;
 mod blobs;
+mod damage;
 mod durability;
 mod lifetime;
 mod shared;
@@ -17,6 +19,7 @@ mod shared;
 pub use artifacts::*;
 pub use basics::*;
 pub use blobs::*;
+pub use damage::*;
 pub use durability::*;
 pub use lifetime::*;
 pub use shared::*;

@@ -124,7 +124,8 @@ pub trait ResultStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when the backend fails; never because of the id.
+    /// [`StoreError::Unavailable`] and its like when the backend fails, and [`StoreError::Damaged`] when this result is
+    /// damaged, with how to repeat its call; never because of the id.
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError>;
 
     /// The same for someone who needs only what some paths lead to: the answer may be an
@@ -189,7 +190,7 @@ pub trait ResultStore: Send + Sync {
     /// [`StoreError::Damaged`] when no artifact can be relied on.
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError>;
 
-    /// The current results of a session, the most recently used last.
+    /// The current results of a session, the most recently used last. One whose header is damaged is left out.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
 //! Why a request to a store failed.
 
+use crate::Tombstone;
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
 use std::{error::Error, time::Duration};
 
@@ -108,7 +109,7 @@ pub enum StoreError {
     Damaged {
         /// The damaged part.
         damage: Damage,
-        /// The backend's error, if it noticed the damage.
+        /// What of it is damaged, or the backend's error, if that is known.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// Bytes that a record names are not what was kept. Whoever reads the record says which.
@@ -163,6 +164,18 @@ impl StoreError {
             Self::Locked { .. } => true,
             Self::Unavailable { retry, .. } => *retry,
             _ => false,
+        }
+    }
+
+    /// The result, artifact or record of the host that alone is damaged; all others can be read.
+    pub fn damaged_record(&self) -> Option<&Damage> {
+        match self {
+            Self::Damaged {
+                damage: Damage::Database,
+                ..
+            } => None,
+            Self::Damaged { damage, .. } => Some(damage),
+            _ => None,
         }
     }
 
@@ -228,6 +241,8 @@ pub enum Damage {
     Result {
         /// The call.
         call_id: CallId,
+        /// How to repeat it, as far as that can still be read and relied on.
+        about: Tombstone,
     },
     /// One record of the host; the others can be read.
     #[strum(to_string = "the record `{key}` is not as it was written")]
@@ -243,6 +258,7 @@ pub enum Damage {
 #[cfg(test)]
 mod tests {
     use super::{Budget, Damage, StoreError};
+    use crate::Tombstone;
     use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
     use std::time::Duration;
 
@@ -316,6 +332,16 @@ mod tests {
                     source: None,
                 },
                 "the store is damaged: its database cannot be read",
+            ),
+            (
+                StoreError::Damaged {
+                    damage: Damage::Result {
+                        call_id: CallId::parse("call_1").unwrap(),
+                        about: Tombstone::default(),
+                    },
+                    source: None,
+                },
+                "the store is damaged: the result of call `call_1` is not as it was recorded",
             ),
             (
                 StoreError::Damaged {

@@ -1,9 +1,9 @@
 //! Why there is no result to refer to.
 
 use super::Alternatives;
-use crossfeed_store::{ArtifactMissing, Missing, StoreError, Tombstone};
+use crossfeed_store::{ArtifactMissing, Damage, Missing, StoreError, Tombstone};
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// Why there is no result to refer to.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -101,8 +101,8 @@ pub enum LookupError {
         /// The call whose result it was made from.
         tombstone: Tombstone,
     },
-    /// The store did not answer.
-    #[error("stored results cannot be read at the moment")]
+    /// The store did not answer, or what it has of this result or artifact is damaged.
+    #[error("{}", not_read(.0))]
     Store(#[source] Arc<StoreError>),
 }
 
@@ -167,7 +167,8 @@ impl LookupError {
     /// Who can act.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Store(error) => error.fault(),
+            // Its operator hears of damage by the log; only the model can do without one result.
+            Self::Store(error) if error.damaged_record().is_none() => error.fault(),
             _ => Fault::Model,
         }
     }
@@ -214,9 +215,34 @@ impl LookupError {
                 "use the artifact id and call id of an artifact of this session, exactly as they were shown",
             ),
             // The store's own advice is for its operator.
-            Self::Store(error) if error.may_retry() => "try again".to_owned(),
-            Self::Store(_) => "trying again does not help: go on without stored results".to_owned(),
+            Self::Store(error) => match error.damaged_record() {
+                Some(Damage::Result { about, .. }) => {
+                    repeat(about, "the call was made and only its result is damaged")
+                }
+                Some(Damage::Artifact { call_id, .. }) => format!(
+                    "refer to the result of call `{call_id}`, or make the artifact again under another id"
+                ),
+                _ if error.may_retry() => "try again".to_owned(),
+                _ => "trying again does not help: go on without stored results".to_owned(),
+            },
         }
+    }
+}
+
+/// Why the store has not given what was asked for, without details of the backend, which are for its operator.
+fn not_read(error: &StoreError) -> Cow<'static, str> {
+    match error.damaged_record() {
+        Some(Damage::Result { call_id, .. }) => {
+            format!("the stored result of call `{call_id}` is damaged; others can be read").into()
+        }
+        Some(Damage::Artifact {
+            artifact_id,
+            call_id,
+        }) => {
+            format!("artifact `{artifact_id}` of call `{call_id}` is damaged; others can be read")
+                .into()
+        }
+        _ => "stored results cannot be read at the moment".into(),
     }
 }
 

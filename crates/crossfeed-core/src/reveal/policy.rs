@@ -4,7 +4,7 @@ use super::redact::redact_json;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_projection::RevealRules;
-use crossfeed_store::{Missing, Tombstone};
+use crossfeed_store::{Damage, Missing, StoreError, Tombstone};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// The fields of each tool's results that are always kept, and those that are never revealed.
@@ -94,6 +94,18 @@ impl RevealPolicy {
             Missing::Evicted(tombstone) => Missing::Evicted(self.without_arguments(tombstone)),
             Missing::InFlight(tombstone) => Missing::InFlight(self.without_arguments(tombstone)),
         }
+    }
+
+    /// The same of a result that is damaged.
+    pub(crate) fn forget_in(&self, mut error: StoreError) -> StoreError {
+        if let StoreError::Damaged {
+            damage: Damage::Result { about, .. },
+            ..
+        } = &mut error
+        {
+            *about = self.without_arguments(std::mem::take(about));
+        }
+        error
     }
 
     /// The redacted summary of an artifact.

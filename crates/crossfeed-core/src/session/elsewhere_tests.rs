@@ -2,15 +2,17 @@
 
 use super::{InFlight, Session};
 use crate::{
-    Attribute, Engine, EngineOptions, Instrument, ResolveError, StoreWatch, Telemetry, ToolResult,
+    Attribute, Engine, EngineOptions, Instrument, ResolveError, RevealPolicy, StoreWatch,
+    Telemetry, ToolResult,
 };
 use async_trait::async_trait;
+use crossfeed_projection::RevealRules;
 use crossfeed_store::{
-    Acquired, ArtifactLookup, CallLeases, CallWait, Flights, LeaseOwner, Leased, Listed,
-    ListedArtifact, Lookup, MemoryLimits, MemoryStore, Missing, Recorded, ResultStore, StoreError,
-    StoredArtifact, StoredResult, Tombstone,
+    Acquired, ArtifactLookup, CallLeases, CallWait, Damage, Flights, LeaseOwner, Leased, Listed,
+    ListedArtifact, Lookup, MemoryLimits, MemoryStore, Missing, Recorded, ResultStore,
+    ScopeTag, StoreError, StoredArtifact, StoredResult, Tombstone,
 };
-use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Scope, TraceContext};
+use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault, Scope, TraceContext};
 use futures_util::{FutureExt as _, future::join_all};
 use parking_lot::Mutex;
 use proptest::prelude::*;
@@ -29,7 +31,7 @@ use tokio::{
     sync::Notify,
     time::{Instant, sleep, timeout},
 };
-use tracing::Span;
+use tracing::{Level, Metadata, Span, Subscriber, field::Field, span};
 
 const LEASE: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_secs(1);
@@ -97,6 +99,8 @@ struct Process {
     /// What requests come to: nothing, or an error, that may be retried or not.
     is_down: AtomicBool,
     is_broken: AtomicBool,
+    /// What it finds damaged, each once.
+    damaged: Mutex<Vec<StoreError>>,
     /// It hears of no change, or of one all the time.
     is_deaf: AtomicBool,
     is_noisy: AtomicBool,
@@ -153,6 +157,9 @@ impl ResultStore for Process {
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         self.answer()?;
+        if let Some(error) = self.damaged.lock().pop() {
+            return Err(error);
+        }
         let table = self.backend.table.lock();
         let found = self.backend.results.get(scope, call);
         let found = found.now_or_never().unwrap()?;
@@ -182,6 +189,9 @@ impl ResultStore for Process {
         artifact: &ArtifactId,
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
+        if let Some(error) = self.damaged.lock().pop() {
+            return Err(error);
+        }
         self.backend
             .results
             .get_artifact(scope, artifact, call)
@@ -353,6 +363,7 @@ impl World {
                 backend: Arc::clone(&backend),
                 is_down: AtomicBool::new(false),
                 is_broken: AtomicBool::new(false),
+                damaged: Mutex::default(),
                 is_deaf: AtomicBool::new(false),
                 is_noisy: AtomicBool::new(false),
                 acquisition: AtomicUsize::new(0),
@@ -532,6 +543,141 @@ async fn a_call_that_is_given_up_elsewhere_says_how_to_make_it_again() {
     let later = other.resolve(to("a"), None).await.unwrap_err();
     assert_eq!(told(&later).0, [ErrorCode::ResultUnknown]);
     world.assert_nothing_kept().await;
+}
+
+fn damaged(damage: Damage) -> StoreError {
+    StoreError::Damaged {
+        damage,
+        source: Some("its data is hunter2".into()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_result_that_is_damaged_is_no_outage() {
+    let world = World::new(1);
+    let (session, process) = (&world.sessions[0], &world.processes[0]);
+    let search = Tombstone::new(Some("search".into()), Some(br#"{"query": "x"}"#));
+    for (about, advice) in [
+        (
+            search.clone().with_repeatable(true),
+            "call `search` again with {\"query\": \"x\"}, then refer to that call",
+        ),
+        (
+            search,
+            "the call was made and only its result is damaged: do not call `search` again unless repeating \
+             it is intended",
+        ),
+        (
+            Tombstone::default(),
+            "the call was made and only its result is damaged: do not make the call again unless repeating \
+             it is intended",
+        ),
+    ] {
+        let call_id = call("a");
+        let damage = Damage::Result { call_id, about };
+        process.damaged.lock().push(damaged(damage));
+        let error = session.resolve(to("a"), None).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the stored result of call `a` is damaged; others can be read (argument `/x`)\n{advice}"
+            )
+        );
+        assert_eq!(error.fault(), Fault::Model);
+        assert_eq!(told(&error).0, [ErrorCode::StoreUnavailable]);
+    }
+    let damage = Damage::Artifact {
+        artifact_id: ArtifactId::parse("report").unwrap(),
+        call_id: call("a"),
+    };
+    process.damaged.lock().push(damaged(damage));
+    let arguments = json!({"x": {"$artifact": "report", "$tool": "a"}});
+    assert_eq!(
+        refused(session, arguments).await.0,
+        "artifact `report` of call `a` is damaged; others can be read (argument `/x`)\n\
+         refer to the result of call `a`, or make the artifact again under another id"
+    );
+    let whole = damaged(Damage::Database);
+    process.damaged.lock().push(whole);
+    let error = session.resolve(to("a"), None).await.unwrap_err();
+    assert_eq!(error.fault(), Fault::Backend);
+    assert!(error.to_string().contains("go on without stored results"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_of_a_damaged_result_hides_what_is_never_revealed() {
+    let world = World::new(1);
+    let process = &world.processes[0];
+    let rules = RevealRules::parse(["id"], ["ssn"]).unwrap();
+    let reveal = RevealPolicy::default().with_every_tool(rules);
+    let options = EngineOptions::default().with_reveal(reveal);
+    let engine = Engine::new(options, Arc::clone(process) as Arc<dyn ResultStore>);
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let about = Tombstone::new(Some("search".into()), Some(br#"{"ssn": "123"}"#));
+    let damage = Damage::Result {
+        call_id: call("a"),
+        about: about.with_repeatable(true),
+    };
+    process.damaged.lock().push(damaged(damage));
+    let text = refused(&session, to("a")).await.0;
+    assert!(
+        text.ends_with("call `search` again, then refer to that call"),
+        "{text}"
+    );
+}
+
+/// Keeps the fields of warnings.
+struct Warnings(Arc<Mutex<String>>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == Level::WARN
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut text = self.0.lock();
+        text.push_str(event.metadata().target());
+        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
+            text.push_str(&format!(" {field}={value:?}"));
+        });
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_says_what_is_damaged_and_in_which_session() {
+    let world = World::new(1);
+    let warnings = Arc::<Mutex<String>>::default();
+    let _kept = tracing::subscriber::set_default(Warnings(Arc::clone(&warnings)));
+    let damage = Damage::Result {
+        call_id: call("a"),
+        about: Tombstone::default(),
+    };
+    world.processes[0].damaged.lock().push(damaged(damage));
+    refused(&world.sessions[0], to("a")).await;
+    let text = warnings.lock().clone();
+    let tag = ScopeTag::of_session(&Scope::parse("t", "p", "s").unwrap());
+    assert_eq!(
+        text,
+        format!(
+            "crossfeed::store message=a stored record is damaged: others can be read error=the store is damaged: \
+             the result of call `a` is not as it was recorded part=its data is hunter2 session={tag}"
+        )
+    );
+    // What a model asks for and is not there is no damage.
+    refused(&world.sessions[0], to("b")).await;
+    assert_eq!(*warnings.lock(), text);
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,7 +62,9 @@ impl Session {
                 };
                 Err(LookupError::missing(call_id.clone(), missing))
             }
-            Err(error) => Err(LookupError::Store(Arc::new(error))),
+            Err(error) => Err(LookupError::Store(Arc::new(
+                self.inner().options.reveal.forget_in(error),
+            ))),
         }
     }
 

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, PathsOf,
-    Recorded, ResultStore, StateStore, StoreError, StoreMetrics, StoredArtifact, StoredResult,
-    Usage,
+    Recorded, ResultStore, ScopeTag, StateStore, StoreError, StoreMetrics, StoredArtifact,
+    StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use std::sync::Arc;
+use std::{error::Error as _, sync::Arc};
 use tracing::{Span, field};
 
 /// The store of an engine.
@@ -36,6 +36,28 @@ async fn traced<T>(
     note: impl FnOnce(&Span, &T),
 ) -> Result<T, StoreError> {
     coded(span, operation, note, StoreError::code).await
+}
+
+/// The same of a look-up in a scope. Damage, of which a model hears only as much as it needs, is logged.
+async fn traced_look_up<T>(
+    span: Span,
+    scope: &Scope,
+    looking: impl Future<Output = Result<T, StoreError>>,
+    note: impl FnOnce(&Span, &T),
+) -> Result<T, StoreError> {
+    let found = traced(span, looking, note).await;
+    if let Err(error) = &found
+        && error.damaged_record().is_some()
+    {
+        tracing::warn!(
+            target: "crossfeed::store",
+            %error,
+            part = error.source().map(tracing::field::display),
+            session = %ScopeTag::of_session(scope),
+            "a stored record is damaged: others can be read"
+        );
+    }
+    found
 }
 
 /// Traces a use of the store's leases, of a call where it is about one.
@@ -87,7 +109,7 @@ impl ResultStore for TracedStore {
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let got = self.0.get(scope, call);
-        traced(span("get", None, None), got, |span, found| {
+        traced_look_up(span("get", None, None), scope, got, |span, found| {
             note_found(span, call, found);
         })
         .await
@@ -100,7 +122,7 @@ impl ResultStore for TracedStore {
         paths: &PathsOf<'_>,
     ) -> Result<Lookup, StoreError> {
         let got = self.0.get_part(scope, call, paths);
-        traced(span("get_part", None, None), got, |span, found| {
+        traced_look_up(span("get_part", None, None), scope, got, |span, found| {
             note_found(span, call, found);
         })
         .await
@@ -129,17 +151,24 @@ impl ResultStore for TracedStore {
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
         let got = self.0.get_artifact(scope, artifact, call);
-        traced(span("get_artifact", None, None), got, |span, found| {
-            if !matches!(found, ArtifactLookup::Missing(ArtifactMissing::Unknown)) {
-                span.record("gen_ai.tool.call.id", call.as_str());
-                span.record("crossfeed.artifact.id", artifact.as_str());
-            }
-            match found {
-                ArtifactLookup::Found(artifact) => hit(span, artifact.document()),
-                ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
-                ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
-            }
-        })
+        traced_look_up(
+            span("get_artifact", None, None),
+            scope,
+            got,
+            |span, found| {
+                if !matches!(found, ArtifactLookup::Missing(ArtifactMissing::Unknown)) {
+                    span.record("gen_ai.tool.call.id", call.as_str());
+                    span.record("crossfeed.artifact.id", artifact.as_str());
+                }
+                match found {
+                    ArtifactLookup::Found(artifact) => hit(span, artifact.document()),
+                    ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
+                    ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => {
+                        missing(span, "expired")
+                    }
+                }
+            },
+        )
         .await
     }
 

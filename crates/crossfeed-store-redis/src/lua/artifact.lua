@@ -31,8 +31,9 @@ end
 local function read(head)
   local token, bytes, born, until_, identity, place =
     string.match(head, '^%d+ (%x+) (%d+) (%d+) (%d+) (%S+) (%a)')
+  -- A damaged one has no end, and goes with its session.
   return {
-    token = token, bytes = tonumber(bytes), born = tonumber(born), until_ = tonumber(until_),
+    token = token, bytes = tonumber(bytes), born = tonumber(born), until_ = tonumber(until_) or 0,
     identity = identity, place = place,
   }
 end
@@ -62,7 +63,7 @@ local function expire(name, head)
   departed[#departed + 1] = table.concat({ 'a', r.place, r.token, r.identity }, ' ')
   local bytes, last = totals()
   set_totals(math.max(bytes - r.bytes, 0), last)
-  local line = string.find(head, '\n', 1, true)
+  local line = string.find(head, '\n', 1, true) or #head
   local json = string.find(head, '\n', line + 1, true) or #head + 1
   call('HSET', AT, name, '1 ' .. exact(r.born) .. '\n' .. string.sub(head, line + 1, json - 1))
   keep(AT, math.ceil((r.until_ - r.born) / 500) + 1000)
@@ -80,7 +81,7 @@ local function tidy(most)
   if more > 0 then
     local stones, named = {}, call('HGETALL', AT)
     for i = 1, #named, 2 do
-      stones[#stones + 1] = { named[i], tonumber(string.match(named[i + 1], '^%d+ (%d+)')) }
+      stones[#stones + 1] = { named[i], tonumber(string.match(named[i + 1], '^%d+ (%d+)') or 0) }
     end
     table.sort(stones, function(a, b) return a[2] < b[2] end)
     for i = 1, more do

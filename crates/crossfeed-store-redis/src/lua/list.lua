@@ -8,7 +8,7 @@ for i = 1, #ids do
   local head = call('HGET', H, ids[i])
   if head then
     local line = string.find(head, '\n', 1, true)
-    local json = string.find(head, '\n', line + 1, true)
+    local json = line and string.find(head, '\n', line + 1, true)
     lines[#lines + 1] = ids[i]
     lines[#lines + 1] = json and string.sub(head, 1, json - 1) or head
   end

@@ -12,6 +12,10 @@ end
 local function read(head)
   local token, bytes, born, class, identity, place =
     string.match(head, '^%d+ (%x+) (%d+) (%d+) (%S+) (%S+) (%a)')
+  if not place then
+    -- A damaged one goes like any other, and the rest is then summed up anew.
+    return { token = '0', bytes = 0, born = now, class = 's-', identity = '-', is_damaged = true }
+  end
   return {
     token = token, bytes = tonumber(bytes), born = tonumber(born), class = class, identity = identity,
     place = place,
@@ -67,44 +71,11 @@ end
 local departed = {}
 
 local function depart(id, why, r)
-  if r.born + memory > now then
+  if r.born + memory > now and not r.is_damaged then
     remember(r.token)
   end
-  departed[#departed + 1] = table.concat({ why, r.place, r.token, r.identity }, ' ')
+  departed[#departed + 1] = table.concat({ why, r.place or 'k', r.token, r.identity }, ' ')
   call('UNLINK', base .. 'b:' .. id)
-end
-
--- Takes a result away: `x` expired, `e` evicted.
-local function take_away(id, head, why)
-  local r = read(head)
-  call('HDEL', H, id)
-  call('ZREM', U, id)
-  call('ZREM', X, id)
-  local t = totals()
-  if t.results == 1 then
-    call('DEL', H, M, U, X)
-  elseif t.results > 1 and call('EXISTS', M) == 1 then
-    t.bytes, t.results, t.left = t.bytes - r.bytes, t.results - 1, clock
-    call('HSET', H, '', write_totals(t))
-    if call('HINCRBY', M, r.class, 0 - r.bytes) <= 0 then
-      call('HDEL', M, r.class)
-    end
-  end
-  depart(id, why, r)
-  local tail = string.sub(head, string.find(head, '\n', 1, true) + 1)
-  bury(id, why, r.class, tail)
-end
-
--- Results that the asking process uses: call -> token.
-local pins = {}
-local function read_pins(from)
-  for i = from, #ARGV, 2 do
-    pins[ARGV[i]] = ARGV[i + 1]
-  end
-end
-
-local function has_expired(id, r)
-  return is_over(tonumber(call('ZSCORE', U, id) or r.born), r.born)
 end
 
 -- When one was first recorded or used last.
@@ -114,29 +85,6 @@ local function first()
     since = math.min(since, call('ZRANGE', zset, 0, 0, 'WITHSCORES')[2] or now)
   end
   return exact(since)
-end
-
--- Takes away what has expired.
-local function tidy(t)
-  if not may_expire(t) then
-    return
-  end
-  for _, zset in ipairs({ U, X }) do
-    local age = zset == U and time_to_live or max_age
-    for _, id in ipairs(call('ZRANGEBYSCORE', zset, '-inf', now - age)) do
-      local head = call('HGET', H, id)
-      if not head then
-        call('ZREM', zset, id)
-      elseif pins[id] ~= read(head).token then
-        take_away(id, head, 'x')
-      end
-    end
-  end
-  t = totals()
-  if t.results > 0 then
-    t.since = first()
-    call('HSET', H, '', write_totals(t))
-  end
 end
 
 -- Makes the tables agree again, should the server have dropped one. Gives the totals.
@@ -172,6 +120,65 @@ local function mend()
   return t
 end
 
+-- Takes a result away: `x` expired, `e` evicted.
+local function take_away(id, head, why)
+  local r = read(head)
+  call('HDEL', H, id)
+  call('ZREM', U, id)
+  call('ZREM', X, id)
+  local t = totals()
+  if t.results == 1 then
+    call('DEL', H, M, U, X)
+  elseif r.is_damaged then
+    call('HDEL', H, '')
+    mend()
+  elseif t.results > 1 and call('EXISTS', M) == 1 then
+    t.bytes, t.results, t.left = t.bytes - r.bytes, t.results - 1, clock
+    call('HSET', H, '', write_totals(t))
+    if call('HINCRBY', M, r.class, 0 - r.bytes) <= 0 then
+      call('HDEL', M, r.class)
+    end
+  end
+  depart(id, why, r)
+  local line = not r.is_damaged and string.find(head, '\n', 1, true)
+  bury(id, why, r.class, line and string.sub(head, line + 1) or '{}')
+end
+
+-- Results that the asking process uses: call -> token.
+local pins = {}
+local function read_pins(from)
+  for i = from, #ARGV, 2 do
+    pins[ARGV[i]] = ARGV[i + 1]
+  end
+end
+
+local function has_expired(id, r)
+  return is_over(tonumber(call('ZSCORE', U, id) or r.born), r.born)
+end
+
+-- Takes away what has expired.
+local function tidy(t)
+  if not may_expire(t) then
+    return
+  end
+  for _, zset in ipairs({ U, X }) do
+    local age = zset == U and time_to_live or max_age
+    for _, id in ipairs(call('ZRANGEBYSCORE', zset, '-inf', now - age)) do
+      local head = call('HGET', H, id)
+      if not head then
+        call('ZREM', zset, id)
+      elseif pins[id] ~= read(head).token then
+        take_away(id, head, 'x')
+      end
+    end
+  end
+  t = totals()
+  if t.results > 0 then
+    t.since = first()
+    call('HSET', H, '', write_totals(t))
+  end
+end
+
 -- A lease that is not over: owner, nonce, until, and how to repeat its call.
 local function lease(id)
   local value = call('HGET', F, id)
@@ -179,7 +186,7 @@ local function lease(id)
     return nil
   end
   local owner, nonce, until_ = string.match(value, '^%d+ (%x+) (%x+) (%d+)')
-  if tonumber(until_) <= now then
+  if not until_ or tonumber(until_) <= now then
     return nil
   end
   return { owner = owner, nonce = nonce, value = value }

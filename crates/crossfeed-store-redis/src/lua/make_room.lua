@@ -48,6 +48,9 @@ if head then
     call('HSET', H, id, head)
     return refuse('N')
   end
+  if r.is_damaged then
+    return refuse('G')
+  end
   if is_whole(id, r.token, r.place) then
     local found = compare(head, r)
     if found ~= 'U' then

@@ -27,6 +27,9 @@ if head then
   if r.token == token then
     return refuse('N')
   end
+  if not r.place then
+    return refuse('G')
+  end
   local has_gone = r.place == 'k' and call('EXISTS', base .. 'ab:' .. r.token) == 0
   if r.identity ~= ARGV[6] then
     return refuse(has_gone and 'G' or 'D')

@@ -15,13 +15,15 @@ for i = 1, #artifacts, 2 do
   if artifacts[i] ~= '' then
     local token, born, identity, place =
       string.match(artifacts[i + 1], '^%d+ (%x+) %d+ (%d+) %d+ (%S+) (%a)')
-    if born + memory > now then
+    if place and born + memory > now then
       remember(token)
     end
     if place == 'k' then
       call('UNLINK', base .. 'ab:' .. token)
     end
-    departed[#departed + 1] = table.concat({ 'a', place, token, identity }, ' ')
+    if place then
+      departed[#departed + 1] = table.concat({ 'a', place, token, identity }, ' ')
+    end
   end
 end
 local flights = call('EXISTS', F)

@@ -4,8 +4,9 @@ local head = call('HGET', H, id)
 if head then
   local token, born, place = string.match(head, '^%d+ (%x+) %d+ (%d+) %S+ %S+ (%a)')
   local score = call('ZSCORE', U, id)
-  local used = tonumber(score or born)
-  born = tonumber(born)
+  local used = tonumber(score or born or now)
+  -- A header that cannot be read is given as it is: whoever asked for it says so.
+  born = tonumber(born) or used
   local is_same = token == ARGV[7]
   if not is_over(used, born) or (is_same and ARGV[8] == '1') then
     if is_same or ARGV[9] == '0' or is_whole(id, token, place) then

@@ -9,9 +9,14 @@ end
 local record, version, earlier = redis.call('GET', KEYS[1]), '-', ''
 if record then
   local found, until_, words = string.match(record, '^%d+ (%x+) (%d+)([^\n]*)')
-  version = tonumber(until_) > now and found or '-'
-  -- More than others write while one request is under way.
-  earlier = string.sub(' ' .. found .. words, 1, 16 * 17)
+  if until_ then
+    version = tonumber(until_) > now and found or '-'
+    -- More than others write while one request is under way.
+    earlier = string.sub(' ' .. found .. words, 1, 16 * 17)
+  else
+    -- It cannot be read, so that it is neither absent nor of any version.
+    version = ''
+  end
   if string.find(earlier, ARGV[2], 1, true) then
     -- The same request again, whose answer was lost. A write, for replicas to confirm that they have come this far.
     redis.call('GETEX', KEYS[1])

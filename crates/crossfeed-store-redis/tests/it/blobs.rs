@@ -183,7 +183,7 @@ async fn a_sweep_removes_what_no_record_names_and_nothing_else() {
 
     blobs.0.lock().insert(named.clone(), Bytes::from("damaged"));
     let got = store.get(&scope(), &call("c1")).await;
-    let is_damaged = |error: &StoreError| matches!(error, StoreError::Damaged { damage: Damage::Result { call_id }, .. } if *call_id == call("c1"));
+    let is_damaged = |error: &StoreError| matches!(error, StoreError::Damaged { damage: Damage::Result { call_id, .. }, .. } if *call_id == call("c1"));
     assert!(got.as_ref().is_err_and(is_damaged), "{got:?}");
     blobs.0.lock().clear();
     let got = store.get(&scope(), &call("c1")).await;

@@ -34,7 +34,7 @@ impl Clock for TickingClock {
 }
 
 /// Stores on servers, each with keys of its own.
-struct Servers {
+pub(crate) struct Servers {
     url: String,
     clock: Arc<TickingClock>,
     stores: AtomicU32,
@@ -43,7 +43,7 @@ struct Servers {
 }
 
 impl Servers {
-    fn new(url: String) -> Self {
+    pub(crate) fn new(url: String) -> Self {
         Self {
             url,
             clock: Arc::default(),

@@ -12,6 +12,7 @@ mod accounts;
 mod blobs;
 mod clocks;
 mod conformance;
+mod damage;
 mod disks;
 mod failover;
 mod faults;

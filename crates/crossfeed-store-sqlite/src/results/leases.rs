@@ -36,10 +36,8 @@ impl Results {
         if let Found::Live(_) = self.find(&transaction, scope, call, now)? {
             return Ok(Acquired::Recorded);
         }
-        if self
-            .sql(gone::leased(&transaction, scope, call, now))?
-            .is_some()
-        {
+        let leased = gone::leased(&transaction, scope, call, now);
+        if self.about(call, leased)?.is_some() {
             return Ok(Acquired::InFlight);
         }
         let until = now.saturating_add(milliseconds(self.options.lease));
@@ -93,10 +91,8 @@ impl Results {
         let transaction = self.sql(reader.unchecked_transaction())?;
         let mut running = Vec::new();
         for call in on {
-            if self
-                .sql(gone::leased(&transaction, scope, call, now))?
-                .is_some()
-            {
+            let leased = gone::leased(&transaction, scope, call, now);
+            if self.about(call, leased)?.is_some() {
                 running.push(call.clone());
             }
         }

@@ -132,11 +132,8 @@ impl Header {
         Tombstone::new(tool, arguments).with_repeatable(self.repeatable)
     }
 
-    /// The result, with its bytes; `None` if the arguments are not those that were recorded.
-    pub(super) fn result(self, arguments: Option<Vec<u8>>, data: Vec<u8>) -> Option<StoredResult> {
-        if arguments.as_deref().map(Digest::of) != self.arguments_digest {
-            return None;
-        }
+    /// The result, with its arguments and bytes.
+    pub(super) fn result(self, arguments: Option<Vec<u8>>, data: Vec<u8>) -> StoredResult {
         let mut result = StoredResult::new(Document::new(data), self.kind)
             .with_failed(self.failed)
             .with_repeatable(self.repeatable);
@@ -155,7 +152,7 @@ impl Header {
         if let Some(trace) = self.trace.as_deref().and_then(trace_of) {
             result = result.with_trace(trace);
         }
-        Some(result)
+        result
     }
 
     /// The line of a list.

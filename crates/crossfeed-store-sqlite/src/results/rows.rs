@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     database::{answer, answer_if_any, answers, execute},
-    header::{digest, parsed, scope},
+    header::{digest, is_unreadable, parsed, scope},
 };
 use crossfeed_store::{Digest, StoredResult, Tombstone};
 use crossfeed_wire::{CallId, Scope};
@@ -55,12 +55,14 @@ pub(super) fn contents(connection: &Connection, number: i64) -> Result<Option<Co
     })
 }
 
-/// The arguments of a row, if a tombstone keeps them.
+/// The arguments of a row, if a tombstone keeps them, and they can be read.
 pub(super) fn short_arguments(connection: &Connection, number: i64) -> Result<Option<Vec<u8>>> {
     let query = "SELECT CASE WHEN length(arguments) <= ?2 THEN arguments END FROM contents WHERE number = ?1";
     let most = i64::try_from(Tombstone::MAX_ARGUMENTS).unwrap_or(i64::MAX);
-    let arguments = answer_if_any(connection, query, [number, most], |row| row.get(0));
-    arguments.map(Option::flatten)
+    match answer_if_any(connection, query, [number, most], |row| row.get(0)) {
+        Err(error) if is_unreadable(&error) => Ok(None),
+        arguments => arguments.map(Option::flatten),
+    }
 }
 
 /// The number that orders uses: larger than all before.
@@ -315,7 +317,8 @@ pub(super) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
     let of_scope = scope_values(scope);
     let query = format!("SELECT DISTINCT data_digest FROM results WHERE {OF_SCOPE} AND in_file");
     let files = answers(connection, &query, of_scope, |row| {
-        digest(row, "data_digest")
+        // What a row has named that cannot be read, a sweep finds.
+        Ok(digest(row, "data_digest").ok())
     })?;
     let statement = format!(
         "DELETE FROM contents WHERE number IN (SELECT number FROM results WHERE {OF_SCOPE})"
@@ -333,7 +336,7 @@ pub(super) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
         };
         change_sums(connection, scope, &change)?;
     }
-    Ok(files)
+    Ok(files.into_iter().flatten().collect())
 }
 
 /// Whether anything is known of a session.

@@ -1,18 +1,19 @@
 //! Results that are not as they were written: never a wrong answer, and all others can be read.
 
 use super::{
-    Directory, MINUTE, SqliteStore, assert_says, assert_whole, call, get, keeping, listed, put,
-    result, run, scope,
+    Directory, MINUTE, SqliteStore, assert_says, assert_whole, call, get, keeping, listed, missing,
+    put, result, run, scope,
 };
 use crossfeed_store::{
-    Damage, Digest, Expected, Lookup, MemoryLimits, Missing, Recorded, ResultStore, StoreError,
+    Damage, Digest, Expected, LeaseOwner, Lookup, MemoryLimits, Missing, Recorded, ResultStore,
+    StoreError, Tombstone,
 };
 use proptest::prelude::*;
 use std::{fs, sync::LazyLock};
 
 fn assert_damaged(error: &StoreError, name: &str) {
     let StoreError::Damaged {
-        damage: Damage::Result { call_id },
+        damage: Damage::Result { call_id, .. },
         ..
     } = error
     else {
@@ -101,6 +102,67 @@ fn a_file_that_was_changed_is_noticed_and_can_be_given_again() {
         assert_eq!(put(&store, "a", 2000).unwrap(), Recorded::Unchanged);
         assert_whole(&store, "a", 2000);
     }
+}
+
+/// How to repeat a call is said as far as it can be relied on.
+#[test]
+fn what_is_damaged_says_how_to_get_it_again() {
+    let whole = Tombstone::from_result(&result("a", 20)).with_repeatable(true);
+    let without_arguments = Tombstone::new(Some("search".into()), None).with_repeatable(true);
+    for (change, about, part) in [
+        ("contents SET data = x'00'", &whole, "data"),
+        ("contents SET data = NULL", &whole, "data"),
+        ("contents SET number = 7", &without_arguments, "data"),
+        (
+            "contents SET arguments = x'00'",
+            &without_arguments,
+            "arguments",
+        ),
+        ("results SET tool = 'delete'", &Tombstone::default(), "row"),
+        ("results SET failed = 1", &Tombstone::default(), "row"),
+    ] {
+        let directory = Directory::new();
+        let made = result("a", 20).with_repeatable(true);
+        run(directory.keep().put(&scope("s"), &call("a"), made)).unwrap();
+        let statement = format!("UPDATE {change}");
+        assert_eq!(directory.other().execute(&statement, []).unwrap(), 1);
+        let error = get(&directory.keep(), "a").unwrap_err();
+        let expected = Damage::Result {
+            call_id: call("a"),
+            about: about.clone(),
+        };
+        assert_eq!(error.damaged_record(), Some(&expected), "{change}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(part), "{change}: {source}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_call_without_a_result_is_no_harm_to_others() {
+    let directory = Directory::new();
+    let limits = MemoryLimits::default().with_session_results(1);
+    let store = SqliteStore::open(&directory, keeping().with_limits(limits)).unwrap();
+    put(&store, "a", 20).unwrap();
+    put(&store, "whole", 20).unwrap();
+    let leases = store.leases().unwrap();
+    let owner = LeaseOwner::new(1);
+    let about = Tombstone::new(Some("search".into()), None);
+    for name in ["b", "c"] {
+        run(leases.acquire(owner, &scope("s"), &call(name), &about)).unwrap();
+    }
+    for table in ["gone WHERE call_id = 'a'", "leases WHERE call_id = 'b'"] {
+        let (table, which) = table.split_once(' ').unwrap();
+        let statement = format!("UPDATE {table} SET tool = CAST(x'ff' AS TEXT) {which}");
+        assert_eq!(directory.other().execute(&statement, []).unwrap(), 1);
+    }
+    for name in ["a", "b"] {
+        assert_damaged(&get(&store, name).unwrap_err(), name);
+    }
+    let flights = run(leases.flights(&scope("s"), &[call("b")], &[]));
+    assert_damaged(&flights.unwrap_err(), "b");
+    assert_eq!(missing(&store, "c"), Missing::InFlight(about));
+    assert_whole(&store, "whole", 20);
+    assert_eq!(put(&store, "a", 20).unwrap(), Recorded::New);
 }
 
 #[test]
