@@ -1,7 +1,8 @@
 //! What the gateway must know again after a restart, as records in its store: sessions, the numbers of ids, a key.
 //!
-//! A record is JSON with the number of its format. Members that this version does not know are ignored; a record of a
-//! later format is an error, since what it means is unknown.
+//! A record is JSON with the number of its format and its own key, so that one that was copied under another key is known.
+//! Members that this version does not know are ignored; a record of a later format is an error, since what it means is
+//! unknown.
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -30,13 +31,19 @@ pub(crate) struct Found<T> {
 }
 
 #[derive(Deserialize)]
-struct Header {
+struct Format {
     format: i64,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    of: String,
 }
 
 #[derive(Serialize)]
 struct Written<'v, T> {
     format: i64,
+    of: &'v str,
     #[serde(flatten)]
     value: &'v T,
 }
@@ -82,12 +89,16 @@ impl Records {
             return Ok(None);
         };
         let damaged = |source: serde_json::Error| key.damaged(Some(source.into()));
-        let header: Header = serde_json::from_slice(&record.value).map_err(damaged)?;
-        if header.format > FORMAT {
+        let Format { format } = serde_json::from_slice(&record.value).map_err(damaged)?;
+        if format > FORMAT {
             return Err(StoreError::Newer {
-                found: header.format,
+                found: format,
                 known: FORMAT,
             });
+        }
+        let Named { of } = serde_json::from_slice(&record.value).map_err(damaged)?;
+        if of != key.0 {
+            return Err(key.damaged(Some("it was written under another key".into())));
         }
         let value = serde_json::from_slice(&record.value).map_err(damaged)?;
         let version = record.version;
@@ -105,6 +116,7 @@ impl Records {
     ) -> Result<Option<u64>, StoreError> {
         let written = Written {
             format: FORMAT,
+            of: &key.0,
             value,
         };
         let text = serde_json::to_vec(&written).map_err(|source| StoreError::Unavailable {

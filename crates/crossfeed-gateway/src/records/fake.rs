@@ -65,6 +65,13 @@ impl LastingStore {
         self.records.lock().clear();
     }
 
+    /// Copies a record under the key of another.
+    pub(crate) fn copy(&self, from: &str, to: &str) {
+        let mut records = self.records.lock();
+        let bytes = records[from].0.value.clone();
+        records.get_mut(to).unwrap().0.value = bytes;
+    }
+
     /// Replaces the bytes of a record.
     pub(crate) fn overwrite(&self, key: &str, bytes: &str) {
         let mut records = self.records.lock();

@@ -384,6 +384,24 @@ async fn a_record_lasts_as_long_as_the_session_may_be_idle() {
 }
 
 #[tokio::test]
+async fn the_record_of_another_session_is_damage() {
+    let store = LastingStore::new();
+    let world = process(&store).await;
+    let (_client, _server) = begun(&world, "s1", "alice").await;
+    let [of_first] = &store.keys("session")[..] else {
+        panic!("one session")
+    };
+    let (_client, _server) = begun(&world, "s2", "alice").await;
+    let keys = store.keys("session");
+    let of_second = keys.iter().find(|key| *key != of_first).unwrap();
+    store.copy(of_first, of_second);
+    assert!(recalled(&world, "s1", "alice").await.is_some());
+    let error = world.gateway.recall("s2", &named("alice")).await.err();
+    let error = error.unwrap().to_string();
+    assert!(error.contains(&format!("`{of_second}`")), "{error}");
+}
+
+#[tokio::test]
 async fn records_of_other_versions_are_read_as_far_as_they_are_known() {
     let store = LastingStore::new();
     let world = process(&store).await;

@@ -77,7 +77,10 @@ async fn a_process_gives_no_id_twice_whatever_its_store_loses() {
         }
         store.remove_session(&scope).await.unwrap();
         match loss {
-            0 => store.overwrite(&store.keys("ids")[0], r#"{"format":1,"last":16}"#),
+            0 => {
+                let key = &store.keys("ids")[0];
+                store.overwrite(key, &format!(r#"{{"format":1,"of":"{key}","last":16}}"#));
+            }
             _ => store.lose_records(),
         }
     }
@@ -90,9 +93,10 @@ async fn a_reservation_behind_which_there_is_no_number_is_damage() {
     let client = world.client(caller(named("a"), Some("1"))).await;
     recorded(&client, params("search", json!({})), "x").await;
     let last = u64::MAX - 3;
+    let key = &store.keys("ids")[0];
     store.overwrite(
-        &store.keys("ids")[0],
-        &format!(r#"{{"format":1,"last":{last}}}"#),
+        key,
+        &format!(r#"{{"format":1,"of":"{key}","last":{last}}}"#),
     );
     let world = World::over(&store, None, Vec::new()).await;
     let client = world.client(caller(named("a"), Some("1"))).await;
@@ -152,7 +156,10 @@ async fn a_key_that_cannot_be_read_is_damage() {
     let short = "5".repeat(62);
     let none = String::new();
     for value in [none, format!("{short}xx"), short] {
-        store.overwrite(key, &format!(r#"{{"format":1,"key":"{value}"}}"#));
+        store.overwrite(
+            key,
+            &format!(r#"{{"format":1,"of":"{key}","key":"{value}"}}"#),
+        );
         let engine = Engine::new(EngineOptions::default(), store.clone());
         let tools = Tools::new(engine, Arc::default());
         let Err(error) = tools.with_records(store.clone()).await else {
