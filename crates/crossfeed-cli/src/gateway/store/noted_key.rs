@@ -4,7 +4,7 @@
 //! are ignored.
 
 use super::{UnusableStore, keys::Keys};
-use crossfeed::store::{Digest, Expected, StateStore, StoreError, TenantKeys as _};
+use crossfeed::store::{Damage, Digest, Expected, StateStore, StoreError, TenantKeys as _};
 use crossfeed_gateway::config::GatewayConfig;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) async fn check(
     let record = format!("gateway/blob-key/{}", Digest::of(place.as_bytes()).to_hex());
     let unusable = |error: StoreError| UnusableStore::new(config, &error);
     let noted = match state.read(&record).await.map_err(unusable)? {
-        Some(record) => Some(read(&record.value).map_err(unusable)?),
+        Some(noted) => Some(read(&record, &noted.value).map_err(unusable)?),
         None => None,
     };
     let has = |id: &str| keys.is_some_and(|keys| keys.by_id("", id).is_some());
@@ -46,7 +46,10 @@ pub(super) async fn check(
             format: FORMAT,
             key: current.id().to_owned(),
         };
-        let value = serde_json::to_vec(&noted).map_err(unreadable);
+        let value = serde_json::to_vec(&noted).map_err(|source| StoreError::Unavailable {
+            source: Box::new(source),
+            retry: false,
+        });
         let written = state.write(
             &record,
             value.map_err(unusable)?.into(),
@@ -58,24 +61,23 @@ pub(super) async fn check(
     Ok(())
 }
 
-fn read(value: &[u8]) -> Result<Noted, StoreError> {
+fn read(record: &str, value: &[u8]) -> Result<Noted, StoreError> {
     #[derive(Deserialize)]
     struct Header {
         format: i64,
     }
-    let Header { format } = serde_json::from_slice(value).map_err(unreadable)?;
+    let damaged = |source: serde_json::Error| StoreError::Damaged {
+        damage: Damage::Record {
+            key: record.to_owned(),
+        },
+        source: Some(source.into()),
+    };
+    let Header { format } = serde_json::from_slice(value).map_err(damaged)?;
     if format > FORMAT {
         return Err(StoreError::Newer {
             found: format,
             known: FORMAT,
         });
     }
-    serde_json::from_slice(value).map_err(unreadable)
-}
-
-fn unreadable(source: serde_json::Error) -> StoreError {
-    StoreError::Unavailable {
-        source: Box::new(source),
-        retry: false,
-    }
+    serde_json::from_slice(value).map_err(damaged)
 }
