@@ -146,7 +146,7 @@ pub trait CallLeases: Send + Sync {
         about: &Tombstone,
     ) -> Result<Acquired, StoreError>;
 
-    /// Renews leases; returns which of them the owner has lost: they have ended, or are another's.
+    /// Renews leases; returns which of them the owner has lost: they have ended without a result, or are another's.
     ///
     /// # Errors
     ///

@@ -147,6 +147,15 @@ impl LookupError {
         }
     }
 
+    /// Whether the store has no result. Of a call that was waited for, what it says of one that has gone is of an
+    /// earlier call of its id.
+    pub(crate) fn is_without_result(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown { .. } | Self::Expired { .. } | Self::Evicted { .. }
+        )
+    }
+
     /// The stable code.
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -265,12 +265,14 @@ impl Session {
     /// What has become of a call that another process ran, of which `about` was known.
     async fn find_ended(&self, wanted: &LookupKey, about: &Tombstone) -> LookupResult {
         let found = self.find_wanted(wanted, None).await;
-        found.map_err(|error| match error {
-            LookupError::Unknown { call_id, .. } => LookupError::GivenUp {
-                call_id,
+        found.map_err(|error| {
+            if !error.is_without_result() {
+                return error;
+            }
+            LookupError::GivenUp {
+                call_id: wanted.call_id.clone(),
                 tombstone: about.clone(),
-            },
-            error => error,
+            }
         })
     }
 }

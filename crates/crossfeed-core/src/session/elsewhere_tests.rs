@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{
     Acquired, ArtifactLookup, CallLeases, CallWait, Damage, Flights, LeaseOwner, Leased, Listed,
-    ListedArtifact, Lookup, MemoryLimits, MemoryStore, Missing, Recorded, ResultStore,
+    ListedArtifact, Lookup, ManualClock, MemoryLimits, MemoryStore, Missing, Recorded, ResultStore,
     ScopeTag, StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault, Scope, TraceContext};
@@ -40,6 +40,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// What all processes share.
 struct Backend {
+    clock: Arc<ManualClock>,
     results: MemoryStore,
     table: Mutex<Table>,
     changed: Notify,
@@ -262,7 +263,10 @@ impl CallLeases for Process {
         for lease in calls {
             let is_own = |row: &Row| row.owner == owner;
             if !table.running(&lease.call_id).is_some_and(is_own) {
-                lost.push(lease.clone());
+                let found = self.backend.results.get(&lease.scope, &lease.call_id);
+                if found.now_or_never().unwrap()?.found().is_none() {
+                    lost.push(lease.clone());
+                }
             } else if let Some(row) = table.leases.get_mut(&lease.call_id) {
                 row.until = Instant::now() + LEASE;
                 row.about = lease.about.clone();
@@ -353,8 +357,10 @@ struct World {
 
 impl World {
     fn new(processes: usize) -> Self {
+        let clock = Arc::<ManualClock>::default();
         let backend = Arc::new(Backend {
-            results: MemoryStore::new(MemoryLimits::default()),
+            results: MemoryStore::with_clock(MemoryLimits::default(), clock.clone()),
+            clock,
             table: Mutex::default(),
             changed: Notify::new(),
         });
@@ -753,6 +759,40 @@ async fn a_call_that_returns_while_its_lease_is_renewed_has_not_lost_it() {
     let _other = begin(&world.sessions[0], "b").await;
     sleep(LEASE).await;
     assert_eq!(world.measured.lost.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_another_process_records_has_not_lost_its_lease() {
+    let world = World::new(2);
+    let flight = begin(&world.sessions[0], "a").await;
+    let result = ToolResult::json("1");
+    let recorded = world.sessions[1].record(&call("a"), result).await;
+    assert_eq!(recorded.unwrap(), Recorded::New);
+    sleep(2 * LEASE).await;
+    assert_eq!(world.measured.lost.load(Ordering::Relaxed), 0);
+    drop(flight);
+    world.assert_nothing_kept().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_is_not_taken_for_an_earlier_one_of_its_id() {
+    let world = World::new(2);
+    let [one, other] = [&world.sessions[0], &world.sessions[1]];
+    complete(&begin(one, "a").await, "1").await;
+    world.backend.clock.advance(6 * MINUTE);
+    let gone = other.resolve(to("a"), None).await.unwrap_err();
+    assert_eq!(told(&gone).0, [ErrorCode::ResultExpired]);
+    for waiting in [one, other] {
+        let flight = begin(one, "a").await;
+        let (text, ()) = tokio::join!(refused(waiting, to("a")), async {
+            sleep(POLL / 2).await;
+            drop(flight);
+        });
+        assert!(text.0.starts_with("call `a` was given up"), "{text:?}");
+    }
+    let later = other.resolve(to("a"), None).await.unwrap_err();
+    assert_eq!(told(&later).0, [ErrorCode::ResultExpired]);
+    world.assert_nothing_kept().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -226,11 +226,11 @@ impl Session {
             Some(WaitOutcome::GivenUp(tombstone)) => {
                 let found = self.find_wanted(wanted, Some(&paths)).await;
                 // In flight again, or not known to be over where nothing has told the store.
-                let is_missing = matches!(
-                    found,
-                    Err(LookupError::Unknown { .. } | LookupError::PendingElsewhere { .. })
-                );
-                if !is_missing {
+                let is_missing = |error: &LookupError| {
+                    error.is_without_result()
+                        || matches!(error, LookupError::PendingElsewhere { .. })
+                };
+                if !found.as_ref().is_err_and(is_missing) {
                     return found;
                 }
                 let tombstone = options.reveal.without_arguments(tombstone);

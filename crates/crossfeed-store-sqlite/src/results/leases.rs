@@ -2,7 +2,7 @@
 
 use super::{
     Found, Results, SharedResults, gone,
-    rows::{OF_CALL, OF_SCOPE, call_values, scope_values},
+    rows::{OF_CALL, OF_SCOPE, call_values, has_row, scope_values},
 };
 use crate::{
     blocking::run,
@@ -53,7 +53,9 @@ impl Results {
         let transaction = writer.begin(DURABILITY)?;
         let mut lost = Vec::new();
         for call in calls {
-            if !self.sql(renew(&transaction, owner, call, now, until))? {
+            let is_kept = self.sql(renew(&transaction, owner, call, now, until))?
+                || self.sql(has_row(&transaction, &call.scope, &call.call_id))?;
+            if !is_kept {
                 lost.push(call.clone());
             }
         }
