@@ -101,10 +101,19 @@ impl RedisStore {
     ///
     /// [`StoreError::Unavailable`] when they do not answer.
     pub async fn probe(&self) -> Result<RedisReport, StoreError> {
-        let info = fields(&self.ask(&["INFO"]).await?);
+        // Each primary of a cluster answers.
+        let answers = self.ask_all(&["INFO"]).await?;
+        let infos: Vec<_> = answers.iter().map(fields).collect();
+        let replicas = infos.iter().map(|info| {
+            let replicas = info.get("connected_slaves")?;
+            replicas.parse::<usize>().ok()
+        });
+        let replicas = replicas.min().flatten().unwrap_or_default();
+        let info = infos
+            .first()
+            .ok_or_else(|| bad_answer("a server answers"))?;
         let field = |name: &str| info.get(name).map(String::as_str).unwrap_or_default();
         let number = |name: &str| field(name).parse::<u64>().unwrap_or_default();
-        let replicas = usize::try_from(number("connected_slaves")).unwrap_or_default();
         let mode = match &self.options.servers {
             Servers::Single { .. } => RedisMode::Single { replicas },
             Servers::Sentinel { primary, .. } => RedisMode::Sentinel {
@@ -161,13 +170,18 @@ impl RedisStore {
                     .to_owned(),
             );
         }
-        let is_cluster = matches!(report.mode, RedisMode::Cluster { .. });
         if let RedisDurability::Replicas { number, .. } = self.options.durability
-            && !is_cluster
-            && replicas < number
+            && replicas <= number
         {
+            let what = if replicas == number {
+                "when one fails, or takes the place of the primary, no write can be acknowledged until there are as many \
+                 again"
+            } else {
+                "no write can be acknowledged"
+            };
             warnings.push(format!(
-                "writes wait for {number} replicas, and {replicas} are connected: no write can be acknowledged"
+                "replicas that must confirm a write: {number}, connected: {replicas}; {what}: have one replica more than \
+                 must confirm"
             ));
         }
         if matches!(report.mode, RedisMode::Sentinel { .. }) && !needs_replicas {
@@ -193,21 +207,21 @@ impl RedisStore {
     }
 
     async fn ask(&self, words: &[&str]) -> Result<Value, StoreError> {
+        let first = self.ask_all(words).await?.into_iter().next();
+        first.ok_or_else(|| bad_answer("a cluster has nodes"))
+    }
+
+    /// The answers of all nodes that are asked: of a cluster, those that the command is for.
+    async fn ask_all(&self, words: &[&str]) -> Result<Vec<Value>, StoreError> {
         let mut command = redis::Cmd::new();
         for word in words {
             command.arg(*word);
         }
         let answer = self.connection.command(command, Kind::Read).await?;
-        match answer {
-            // A cluster answers for each of its nodes.
-            Value::Map(nodes) => {
-                let first = nodes.into_iter().next();
-                first
-                    .map(|(_, answer)| answer)
-                    .ok_or_else(|| bad_answer("a cluster has nodes"))
-            }
-            answer => Ok(answer),
-        }
+        Ok(match answer {
+            Value::Map(nodes) => nodes.into_iter().map(|(_, answer)| answer).collect(),
+            answer => vec![answer],
+        })
     }
 }
 

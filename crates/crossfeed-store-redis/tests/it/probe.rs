@@ -56,7 +56,6 @@ async fn a_probe_says_what_the_servers_are() {
     );
     let warns =
         |report: &RedisReport, of: &str| report.warnings.iter().any(|warning| warning.contains(of));
-    assert!(warns(&report, "1 are connected"), "{report:?}");
     assert!(warns(&report, "min-replicas-to-write"), "{report:?}");
     group.servers[0]
         .ask(&["CONFIG", "SET", "min-replicas-to-write", "1"])
@@ -64,6 +63,47 @@ async fn a_probe_says_what_the_servers_are() {
         .unwrap();
     let report = probe(options(&group.url())).await;
     assert!(!warns(&report, "min-replicas-to-write"), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_says_what_a_failover_leaves_without_replicas() {
+    if !is_installed() {
+        return;
+    }
+    let group = Replicated::start(1, &[]).await.unwrap();
+    let cluster = Cluster::start_with_replicas(3, 1, &[]).await.unwrap();
+    let bare = Cluster::start(3, &[]).await.unwrap();
+    for (url, number, expected) in [
+        (group.url(), 1, "a write: 1, connected: 1; when one fails,"),
+        (group.url(), 2, "a write: 2, connected: 1; no write"),
+        (
+            cluster.url(),
+            1,
+            "a write: 1, connected: 1; when one fails,",
+        ),
+        (bare.url(), 1, "a write: 1, connected: 0; no write"),
+    ] {
+        let within = Duration::from_millis(50);
+        let durability = RedisDurability::Replicas { number, within };
+        let report = probe(options(&url).with_durability(durability)).await;
+        let has = |warning: &String| {
+            warning.contains(expected) && warning.ends_with("one replica more than must confirm")
+        };
+        assert!(report.warnings.iter().any(has), "{report:?}");
+    }
+    let more = Replicated::start(2, &[]).await.unwrap();
+    let durability = RedisDurability::Replicas {
+        number: 1,
+        within: Duration::from_millis(50),
+    };
+    for options in [
+        options(&group.url()),
+        options(&more.url()).with_durability(durability),
+    ] {
+        let report = probe(options).await;
+        let has = |warning: &String| warning.contains("must confirm");
+        assert!(!report.warnings.iter().any(has), "{report:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
