@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crossfeed::{TokenCounter, error::printable, json::Document};
 use crossfeed_gateway::{
     Revision,
-    config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
+    config::{FlowRule, GatewayConfig, ServerConfig, StoreLocation, TransportConfig},
     metrics::Metrics,
     principal::Principal,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
@@ -373,14 +373,14 @@ fn parsed(tool: &Bytes) -> Value {
 }
 
 /// The limits that depend on the machine, by their keys; whether each is a number of bytes.
-fn machine_limits(config: &GatewayConfig) -> [(&'static str, usize, bool); 7] {
+fn machine_limits(config: &GatewayConfig) -> Vec<(&'static str, usize, bool)> {
     let limits = &config.limits;
     // Each command may run once, whatever the limit.
     let commands = config.servers.iter().filter(|server| {
         !server.disabled && matches!(server.transport, TransportConfig::Stdio { .. })
     });
     let processes = limits.processes.max(commands.count());
-    [
+    let mut shown = vec![
         ("memoryBytes", limits.held_bytes(), true),
         ("messageBytes", limits.message_bytes, true),
         ("argumentBytes", limits.argument_bytes, true),
@@ -388,18 +388,24 @@ fn machine_limits(config: &GatewayConfig) -> [(&'static str, usize, bool); 7] {
         ("sessionBytes", limits.session_bytes, true),
         ("sessions", limits.sessions, false),
         ("processes", processes, false),
-    ]
+    ];
+    if matches!(config.store.location, StoreLocation::Redis(_)) {
+        shown.retain(|(key, ..)| *key != "totalBytes");
+    }
+    shown
 }
 
 fn limits_as_text(config: &GatewayConfig) -> String {
-    let text = machine_limits(config).map(|(key, amount, is_bytes)| {
-        if is_bytes && amount % (1 << 20) == 0 {
-            format!("{key} {} MiB", amount >> 20)
-        } else {
-            format!("{key} {amount}")
-        }
-    });
-    text.join(", ")
+    let text = machine_limits(config)
+        .into_iter()
+        .map(|(key, amount, is_bytes)| {
+            if is_bytes && amount % (1 << 20) == 0 {
+                format!("{key} {} MiB", amount >> 20)
+            } else {
+                format!("{key} {amount}")
+            }
+        });
+    text.collect::<Vec<_>>().join(", ")
 }
 
 /// Flow rules that never apply, each with the rule that decides instead.
@@ -471,8 +477,10 @@ fn as_json(
     let overruled: Vec<_> = overruled(&config.flows)
         .map(|(rule, by)| json!({"rule": rule, "by": by}))
         .collect();
-    let limits = machine_limits(config).map(|(key, amount, _)| (key.to_owned(), amount.into()));
-    let limits: serde_json::Map<String, Value> = limits.into_iter().collect();
+    let limits = machine_limits(config).into_iter();
+    let limits: serde_json::Map<String, Value> = limits
+        .map(|(key, amount, _)| (key.to_owned(), amount.into()))
+        .collect();
     json!({
         "servers": checked.iter().map(server).collect::<Vec<_>>(),
         "own": own.iter().map(|(name, tool)| (name, tokens(tool))).collect::<BTreeMap<_, _>>(),

@@ -1,14 +1,15 @@
 //! Reads the limits.
 
 use super::fields::Field;
-use crate::config::Limits;
+use crate::config::{Limits, StoreLocation};
 
 /// The smallest limit of messages and arguments.
 const MIN_BYTES: usize = 64 << 10;
 /// The smallest limit of memory: one message may take an eighth of it.
 const MIN_MEMORY_BYTES: usize = 8 * MIN_BYTES;
 
-pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
+pub(super) fn limits(field: Field<'_>, store: &StoreLocation) -> Option<Limits> {
+    let is_redis = matches!(store, StoreLocation::Redis(_));
     let mut limits = Limits::for_machine(&field.reader.sources.machine);
     let mut fields = field.fields()?;
     // The other sizes follow from `memoryBytes`.
@@ -33,12 +34,16 @@ pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
             }
         }
     }
-    if let Some((bytes, _)) = bytes("totalBytes") {
+    if let Some((bytes, field)) = bytes("totalBytes") {
         limits = limits.with_total(bytes);
+        if is_redis {
+            let advice = "leave it out, and write `tenantBytes` in `store`".to_owned();
+            field.advise("a store on Redis does not apply it", Some(advice));
+        }
     }
     if let Some((bytes, field)) = bytes("sessionBytes") {
         limits.session_bytes = bytes;
-        if bytes > limits.total_bytes {
+        if bytes > limits.total_bytes && !is_redis {
             let advice = "lower it, or leave it out: it follows from `totalBytes`".to_owned();
             let what = "more than `totalBytes`, which all sessions share";
             field.advise(what, Some(advice));

@@ -128,7 +128,10 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         anonymous
     });
     let listen = fields.take("listen").and_then(listen);
-    let limits = fields.take("limits").and_then(limits::limits);
+    let store = fields.take("store").and_then(store::store);
+    let store = store.unwrap_or_default();
+    let limits = fields.take("limits");
+    let limits = limits.and_then(|field| limits::limits(field, &store.location));
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
     let flows = fields.take("flows");
     let flows = flows.map_or_else(Vec::new, |field| flows::flows(&field, &servers));
@@ -155,10 +158,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         eras: fields.choice("eras").unwrap_or_default(),
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
-        store: fields
-            .take("store")
-            .and_then(store::store)
-            .unwrap_or_default(),
+        store,
         session: None,
         servers,
     };

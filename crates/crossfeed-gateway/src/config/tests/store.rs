@@ -95,6 +95,22 @@ fn a_prefix_is_a_part_of_keys() {
 }
 
 #[test]
+fn a_limit_that_redis_does_not_apply_is_refused() {
+    let limits = "[limits]\nmemory_bytes = '64 MiB'\nsession_bytes = '16 MiB'\n";
+    let text = |url: &str, more: &str| format!("[store]\nurl = '{url}'\n{SERVERS}{limits}{more}");
+    check(
+        &text("redis://a", "total_bytes = '32 MiB'"),
+        &[
+            "line 8, `limits.totalBytes`: a store on Redis does not apply it; leave it out, and write `tenantBytes` in `store`",
+        ],
+    );
+    toml(&text("sqlite:x", "total_bytes = '32 MiB'"));
+    // No part of one that is not there.
+    let text = text("redis://a", "").replace("'16 MiB'", "'1 GiB'");
+    assert_eq!(toml(&text).limits.session_bytes, 1 << 30);
+}
+
+#[test]
 fn what_is_no_store_is_refused() {
     refused(
         "",
