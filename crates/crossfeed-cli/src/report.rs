@@ -10,12 +10,11 @@ use crossfeed::{
         ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError, printable,
         printable_lines,
     },
-    store::StoreError,
+    store::{StoreError, with_causes},
 };
 use std::{
     fmt::Display,
     io::{self, ErrorKind, Write},
-    iter::successors,
     process::ExitCode,
 };
 
@@ -148,12 +147,6 @@ fn add_store_error(body: &mut ErrorBody, error: &Error) {
         body.message = with_causes(&**error);
         body.advice = Some(error.advice());
     }
-}
-
-/// An error and what caused it, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 
 /// Only the answer is written with `?`.

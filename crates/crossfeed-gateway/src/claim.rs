@@ -7,7 +7,7 @@ use crate::{
     },
     tools::{Tools, unguessable},
 };
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -93,7 +93,7 @@ impl SessionClaim {
                 Ok(Outcome::Anothers(_)) => return self.in_use(),
                 // Who cannot reach the store cannot write there either.
                 Err(error) => {
-                    tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the claim to the session");
+                    tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot renew the claim to the session");
                 }
             }
         }
@@ -112,7 +112,7 @@ impl SessionClaim {
     /// Gives the session back. Another's claim stays.
     pub async fn release(mut self) {
         if let Err(error) = self.record.end(CLAIM_TIME).await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot give the session back");
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot give the session back");
         }
     }
 }

@@ -105,17 +105,6 @@ fn is_damaged<T>(outcome: &Result<Option<T>, StoreError>) -> bool {
     matches!(outcome, Err(StoreError::DamagedBlob))
 }
 
-/// All that an error says, its sources included.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text = format!("{text}: {source}");
-        next = source.source();
-    }
-    text
-}
-
 async fn conform(make: impl Fn() -> ObjectBlobs) {
     conformance::run_blobs(async || Arc::new(make()) as Arc<dyn BlobStore>).await;
 }

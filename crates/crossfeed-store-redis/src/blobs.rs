@@ -11,6 +11,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_store::{
     BlobName, BlobStore, Contents, PathStep, ResultKind, ScopeTag, StoreError, StoredResult,
+    with_causes,
 };
 use crossfeed_wire::Scope;
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -97,7 +98,11 @@ impl RedisStore {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = blobs.remove(&names).await {
-                    tracing::warn!(%error, blobs = names.len(), "blobs were not removed; a sweep tries again");
+                    tracing::warn!(
+                        error = with_causes(&error),
+                        blobs = names.len(),
+                        "blobs were not removed; a sweep tries again"
+                    );
                 }
             });
         }

@@ -10,7 +10,7 @@ use crate::{
 use async_trait::async_trait;
 use crossfeed_store::{
     Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased, ScopeTag, StoreError,
-    StoreOperation, Tombstone,
+    StoreOperation, Tombstone, with_causes,
 };
 use crossfeed_wire::{CallId, Scope};
 use futures_util::future::join_all;
@@ -105,7 +105,7 @@ impl RedisStore {
                 // The others have theirs.
                 tracing::warn!(
                     target: "crossfeed::lease",
-                    %error,
+                    error = with_causes(&error),
                     "the leases of {failed} of {} sessions cannot be renewed",
                     sessions.len()
                 );

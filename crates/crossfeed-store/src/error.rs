@@ -2,7 +2,7 @@
 
 use crate::Tombstone;
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
-use std::{error::Error, time::Duration};
+use std::{error::Error, iter::successors, time::Duration};
 
 /// The limit that refuses a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
@@ -222,6 +222,19 @@ impl StoreError {
         };
         advice.to_owned()
     }
+}
+
+/// An error and what caused it, in one line, for an operator: [`StoreError`] itself does not say why a backend failed.
+///
+/// ```
+/// use crossfeed_store::{StoreError, with_causes};
+///
+/// let error = StoreError::Unavailable { source: "connection refused".into(), retry: true };
+/// assert_eq!(with_causes(&error), "the store cannot answer: connection refused");
+/// ```
+pub fn with_causes(error: &dyn Error) -> String {
+    let causes = successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 
 /// The damaged part of a store.

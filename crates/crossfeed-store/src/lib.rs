@@ -42,7 +42,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use contents::{Contents, Excerpt, PartsRead, PathStep, PathsOf};
 pub use contract::ResultStore;
 pub use digest::{Digest, DigestError};
-pub use error::{Budget, Damage, StoreError};
+pub use error::{Budget, Damage, StoreError, with_causes};
 pub use lease::{Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased};
 pub use limits::MemoryLimits;
 pub use memory::MemoryStore;

@@ -19,7 +19,7 @@ pub use crossfeed_store::{
     LeaseOwner, Leased, Listed, Lookup, ManualClock, MemoryLimits, MemoryStore, MeteredBlobs,
     Missing, OperationMetrics, PartsRead, PathStep, PathsOf, Recorded, ResultKind, ResultStore,
     ScopeTag, StateRecord, StateStore, StoreError, StoreMeter, StoreMetrics, StoreOperation,
-    StoredResult, SystemClock, Tombstone, Usage,
+    StoredResult, SystemClock, Tombstone, Usage, with_causes,
 };
 #[cfg(feature = "object")]
 #[cfg_attr(docsrs, doc(cfg(feature = "object")))]

@@ -5,7 +5,7 @@ use crossfeed_store_object::{ObjectBlobs, ObjectOptions};
 use crossfeed_store_redis::{RedisDurability, RedisOptions, RedisStore};
 use crossfeed_store_sqlite::{SqliteOptions, SqliteStore};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, error::Error as _, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long a lease lasts here: less than in a service, so that a run sees some lapse.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
@@ -105,15 +105,4 @@ pub(crate) async fn open(backend: &Backend) -> Result<Arc<dyn ResultStore>, Stor
             Ok(Arc::new(RedisStore::connect(options).await?))
         }
     }
-}
-
-/// An error with its causes.
-pub(crate) fn said(error: &StoreError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }

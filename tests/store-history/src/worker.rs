@@ -10,6 +10,7 @@ use crossfeed_json::Document;
 use crossfeed_store::{
     Acquired, ArtifactLookup, ArtifactMissing, Expected, LeaseOwner, Leased, Lookup, Missing,
     Recorded, ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult, Tombstone,
+    with_causes,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
@@ -58,7 +59,7 @@ pub(crate) async fn work(orders: Orders) -> Result<(), String> {
             Ok(store) => break store,
             // A fault may be on.
             Err(error) if error.may_retry() => sleep(Duration::from_millis(50)).await,
-            Err(error) => return Err(open::said(&error)),
+            Err(error) => return Err(with_causes(&error)),
         }
     };
     let seed = Seed::new(orders.seed);
@@ -158,7 +159,7 @@ impl Worker {
                     _ => error.code().to_string(),
                 },
                 error.may_retry(),
-                open::said(&error),
+                with_causes(&error),
             ),
         });
         self.write(number, Moment::End(outcome.clone()));

@@ -15,13 +15,13 @@ mod secret;
 use crate::report::{CommandError, count};
 use crossfeed::store::{
     MemoryLimits, MemoryStore, ResultStore, SqliteDurability, SqliteOptions, SqliteStore,
-    StoreError,
+    StoreError, with_causes,
 };
 use crossfeed_gateway::{
     config::{Durability, GatewayConfig, StoreLocation},
     tools::Tools,
 };
-use std::{error::Error, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 /// Why a store cannot be used: which one, without secrets, the reason, and what to do.
 #[derive(Debug)]
@@ -41,22 +41,16 @@ impl UnusableStore {
 
     /// With the backend's reason, which says most.
     fn named(name: &str, error: &StoreError) -> Self {
-        Self(format!("{name}: {}; {}", reasons(error), error.advice()))
+        Self(format!(
+            "{name}: {}; {}",
+            with_causes(error),
+            error.advice()
+        ))
     }
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-fn reasons(error: &dyn Error) -> String {
-    let mut said = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        said = format!("{said}: {error}");
-        source = error.source();
-    }
-    said
 }
 
 fn name(location: &StoreLocation) -> String {

@@ -50,7 +50,7 @@ pub(super) fn echo() -> String {
 /// A gateway that listens, and is killed with this.
 pub(super) struct Listening {
     gateway: Child,
-    _log: BufReader<ChildStderr>,
+    log: BufReader<ChildStderr>,
     pub(super) address: String,
 }
 
@@ -79,7 +79,7 @@ impl Listening {
         let address = address.split_whitespace().next().unwrap().to_owned();
         Self {
             gateway,
-            _log: log,
+            log,
             address,
         }
     }
@@ -104,6 +104,14 @@ impl Listening {
             "name": "say", "arguments": {"text": text},
         }});
         post(&self.address, &headers(holder, Some(session)), &call)
+    }
+
+    /// Kills it; what it logged since it served.
+    pub(super) fn kill(mut self) -> String {
+        self.gateway.kill().unwrap();
+        let mut said = String::new();
+        self.log.read_to_string(&mut said).unwrap();
+        said
     }
 
     /// Ends a session.

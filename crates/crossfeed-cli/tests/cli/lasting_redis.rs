@@ -2,7 +2,7 @@
 
 use super::{
     file,
-    lasting::{echo, local, number, say},
+    lasting::{Listening, TOKENS, echo, local, number, say},
     run, start,
 };
 use crossfeed_redis_servers::{Replicated, Server, is_installed};
@@ -131,6 +131,38 @@ async fn sentinels_are_asked_with_their_password() {
     }
 }
 
+#[tokio::test]
+async fn the_log_says_why_a_store_does_not_answer() {
+    if !is_installed() {
+        return;
+    }
+    let mut server = Server::start(&[]).await.unwrap();
+    let set = ["CONFIG", "SET", "requirepass", "s3cret-s3cret"];
+    server.ask(&set).await.unwrap();
+    let url = server.url().replace("://", "://:s3cret-s3cret@");
+    let text = format!("{TOKENS}args = ['{}']\n[store]\nurl = '{url}'\n", echo());
+    let config = file("lasting-logged.toml", &text);
+    tokio::task::spawn_blocking(move || {
+        let gateway = Listening::of(&["--config", &config]);
+        let session = gateway.begin("ann");
+        let (_, answer) = gateway.call("ann", &session, &json!("one"));
+        assert!(answer.contains("heard one"), "{answer}");
+        server.kill();
+        gateway.call("ann", &session, &json!("two"));
+        let (_, answer) = gateway.call("ann", &session, &json!({"$tool": "call_1"}));
+        assert!(!answer.contains("refused"), "{answer}");
+        let log = gateway.kill();
+        let said: Vec<_> = log.lines().filter(|line| line.contains("cannot")).collect();
+        assert!(said.len() > 1, "{log}");
+        for line in said {
+            assert!(line.contains("Connection refused"), "{line}");
+        }
+        assert!(!log.contains("s3cret"), "{log}");
+    })
+    .await
+    .unwrap();
+}
+
 #[test]
 fn a_server_that_is_away_is_waited_for_and_then_said() {
     let config = configuration(
@@ -153,7 +185,10 @@ fn a_server_that_is_away_is_waited_for_and_then_said() {
         .unwrap()
         .read_to_string(&mut err)
         .unwrap();
-    assert!(err.contains("waiting for the store"), "{err}");
+    let waiting = err
+        .lines()
+        .find(|line| line.contains("waiting for the store"));
+    assert!(waiting.unwrap().contains("Connection refused"), "{err}");
     assert!(
         err.contains("the store on Redis: the store cannot answer"),
         "{err}"

@@ -8,7 +8,7 @@ use crate::{
     trace::traced_lease,
 };
 use crossfeed_store::{
-    Acquired, CallLeases, LeaseOwner, Leased, ResultStore, StoreError, Tombstone,
+    Acquired, CallLeases, LeaseOwner, Leased, ResultStore, StoreError, Tombstone, with_causes,
 };
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
@@ -321,7 +321,8 @@ async fn renew_all(mut renewing: Renewing, mut sleep: Sleep) {
             Err(error) => {
                 tracing::warn!(
                     target: "crossfeed::lease",
-                    "leases of calls in flight cannot be renewed: {error}"
+                    error = with_causes(&error),
+                    "leases of calls in flight cannot be renewed"
                 );
                 renewal_pause(leases).min(leases.poll_interval())
             }

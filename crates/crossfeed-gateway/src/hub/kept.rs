@@ -24,7 +24,7 @@ use crate::{
     tools::{tag, unguessable},
 };
 use bytes::Bytes;
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -325,7 +325,7 @@ pub(super) fn not_kept(error: &NotKept) -> RpcError {
     match error {
         NotKept::Moved => RpcError::new(code::INTERNAL, error.to_string()),
         NotKept::Store(error) => {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot keep a session");
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(error), "cannot keep a session");
             RpcError::new(
                 code::INTERNAL,
                 format!("the session cannot be kept: {error}"),

@@ -28,7 +28,7 @@ use crossfeed_core::{
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_store::Tombstone;
+use crossfeed_store::{Tombstone, with_causes};
 use crossfeed_wire::{CallId, ErrorCode, View};
 use std::sync::Arc;
 
@@ -280,7 +280,7 @@ async fn begun(
     for _ in 0..MAX_ID_TRIES {
         let next = shared.place.ids.next().await;
         let next = next.map_err(|error| {
-            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot give an id to a call");
+            tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot give an id to a call");
             Unkept::NotNoted(error.to_string())
         })?;
         let Some(call_id) = next else {
@@ -291,7 +291,7 @@ async fn begun(
             Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
                 // A client can make as many as it likes.
-                tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
+                tracing::debug!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record a call");
                 if let BeginError::Store(error) = error {
                     return Err(Unkept::NotNoted(error.to_string()));
                 }

@@ -8,7 +8,7 @@ use crate::{
     records::{self, Records},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use crossfeed_store::{Expected, StoreError};
+use crossfeed_store::{Expected, StoreError, with_causes};
 use crossfeed_wire::{CallId, Scope};
 use data_encoding::{BASE32_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -88,7 +88,7 @@ impl Key {
                 Ok(None) => continue,
                 // What is there can be read, and the key is: it is only not kept for longer.
                 Err(error @ StoreError::NoSpace { .. }) if found.is_some() => {
-                    tracing::warn!(target: "crossfeed::gateway", %error, "cannot note that the key of call ids is in use");
+                    tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot note that the key of call ids is in use");
                 }
                 written => drop(written?),
             }

@@ -36,7 +36,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
-use crossfeed_store::{ResultStore, StoreError, StoreMetrics};
+use crossfeed_store::{ResultStore, StoreError, StoreMetrics, with_causes};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
@@ -126,7 +126,7 @@ impl Tools {
     /// Removes expired results.
     pub(crate) async fn sweep(&self) {
         if let Err(error) = self.engine.sweep().await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot remove expired results");
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot remove expired results");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{principal::Principal, records::Records};
 use crossfeed_core::Session;
 use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use crossfeed_wire::Scope;
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -61,7 +61,7 @@ impl Place {
     async fn drop_results(&self) -> bool {
         let closed = self.session.close().await;
         if let Err(error) = &closed {
-            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove a session");
+            tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(error), "cannot remove a session");
         }
         closed.is_ok()
     }
@@ -77,7 +77,7 @@ impl Place {
 
 fn forgotten(ids: Result<(), StoreError>) {
     if let Err(error) = ids {
-        tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove the record of a session's ids");
+        tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot remove the record of a session's ids");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{TestDirectory, is_damaged, key, keys, open, put, scope, sealed};
 use crate::{KeyRing, ObjectBlobs, ObjectOptions, format::CHUNK};
 use bytes::Bytes;
-use crossfeed_store::{BlobName, BlobStore, Digest, StoreError};
+use crossfeed_store::{BlobName, BlobStore, Digest, StoreError, with_causes};
 use crossfeed_wire::Scope;
 use proptest::prelude::*;
 use std::{fs, path::PathBuf, sync::Arc};
@@ -209,7 +209,7 @@ fn keys_rotate() {
 
     for without in [with(earlier()), open(&directory.url())] {
         let error = run(without.get(&scope(), &new_name)).unwrap_err();
-        let told = super::chain(&error);
+        let told = with_causes(&error);
         assert!(
             matches!(error, StoreError::Unavailable { retry: false, .. }),
             "{told}"

@@ -1,7 +1,7 @@
 //! Backends that are away, slow, full, or say no.
 
 use super::{
-    TestDirectory, chain, name, open,
+    TestDirectory, name, open,
     proxy::{Mode, Proxy, answer, canned},
     put,
     s3::{SECRET, blobs, unused_address},
@@ -11,7 +11,7 @@ use crate::{
     ObjectBlobs, ObjectOptions,
     failure::{Request, is_absent, store_error},
 };
-use crossfeed_store::{BlobStore, StoreError};
+use crossfeed_store::{BlobStore, StoreError, with_causes};
 use std::{
     fs, io,
     time::{Duration, Instant},
@@ -40,7 +40,7 @@ async fn refusals(status: &'static str, body: &'static str) -> Vec<StoreError> {
     server.abort();
     let errors = outcomes.map(Result::unwrap_err);
     for error in &errors {
-        let told = format!("{} {error:?}", chain(error));
+        let told = format!("{} {error:?}", with_causes(error));
         assert!(
             !told.contains("private") && !told.contains(SECRET),
             "{told}"
@@ -104,7 +104,7 @@ async fn answers_of_servers_are_understood() {
         ),
     ] {
         for error in refusals(status, body).await {
-            let text = chain(&error);
+            let text = with_causes(&error);
             assert!(text.contains(told), "{text}");
             let is_expected =
                 matches!(error, StoreError::Unavailable { retry: r, .. } if r == retry);
@@ -129,7 +129,7 @@ async fn answers_of_servers_are_understood() {
         for outcome in [get, list, remove] {
             let error = outcome.unwrap_err();
             assert!(
-                !format!("{} {error:?}", chain(&error)).contains("private"),
+                !format!("{} {error:?}", with_causes(&error)).contains("private"),
                 "{error:?}"
             );
         }
@@ -160,7 +160,7 @@ async fn a_removal_that_fails_in_part_is_an_error() {
         .await
         .unwrap_err();
     server.abort();
-    let told = chain(&error);
+    let told = with_causes(&error);
     assert!(
         told.contains("removing objects (1 of 2 have gone) failed: AccessDenied"),
         "{told}"
@@ -175,9 +175,9 @@ async fn a_server_that_is_away_is_an_error_that_may_pass() {
         let error = outcome.unwrap_err();
         assert!(error.may_retry(), "{error:?}");
         assert!(
-            chain(&error).contains("Connection refused"),
+            with_causes(&error).contains("Connection refused"),
             "{}",
-            chain(&error)
+            with_causes(&error)
         );
     }
 }
@@ -210,7 +210,7 @@ async fn a_directory_that_is_gone_is_an_error() {
     for outcome in outcomes(&blobs).await {
         let error = outcome.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
-        assert!(chain(&error).contains("the directory is not there any more"));
+        assert!(with_causes(&error).contains("the directory is not there any more"));
     }
     assert!(
         !directory.0.join("v1").exists(),

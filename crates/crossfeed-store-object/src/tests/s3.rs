@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{ObjectBlobs, ObjectOptions};
 use bytes::Bytes;
-use crossfeed_store::{BlobName, BlobStore, Digest, StoreError};
+use crossfeed_store::{BlobName, BlobStore, Digest, StoreError, with_causes};
 use futures_util::future::join_all;
 use object_store::ObjectStoreExt;
 use std::{
@@ -240,7 +240,7 @@ async fn a_bucket_that_is_not_there_is_an_error() {
         blobs.probe().await.map(drop),
     ] {
         let error = outcome.unwrap_err();
-        let told = super::chain(&error);
+        let told = with_causes(&error);
         assert!(
             told.contains("there is no such bucket or container"),
             "{told}"
@@ -286,10 +286,10 @@ async fn write_and_read(blobs: &ObjectBlobs, writer: u64, timeout: Duration) -> 
         match &found {
             Ok(Some(found)) => assert!(*found == bytes, "other bytes were read"),
             Ok(None) => assert!(written.is_err(), "an acknowledged blob is missing"),
-            Err(error) => assert!(error.may_retry(), "{}", super::chain(error)),
+            Err(error) => assert!(error.may_retry(), "{}", with_causes(error)),
         }
         if let Err(error) = &written {
-            assert!(error.may_retry(), "{}", super::chain(error));
+            assert!(error.may_retry(), "{}", with_causes(error));
         }
         all.push((name, bytes, written.is_ok()));
     }

@@ -1,7 +1,7 @@
 //! The place of large results and artifacts.
 
-use super::{UnusableStore, keys::Keys, noted_key, reasons, secret};
-use crossfeed::store::{BlobStore, ObjectBlobs, ObjectOptions, StateStore};
+use super::{UnusableStore, keys::Keys, noted_key, secret};
+use crossfeed::store::{BlobStore, ObjectBlobs, ObjectOptions, StateStore, with_causes};
 use crossfeed_gateway::config::{GatewayConfig, Secret, StoreConfig};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn blobs(
     }
     let opened = ObjectBlobs::from_url(url, options);
     let opened =
-        opened.map_err(|error| UnusableStore(format!("`store.blobs`: {}", reasons(&error))))?;
+        opened.map_err(|error| UnusableStore(format!("`store.blobs`: {}", with_causes(&error))))?;
     Ok(Some(opened))
 }
 

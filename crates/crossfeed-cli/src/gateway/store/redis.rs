@@ -3,7 +3,7 @@
 use super::{UnusableStore, blobs, limits, secret};
 use crossfeed::store::{
     Expected, Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StateStore as _,
-    StoreError, TlsIdentity,
+    StoreError, TlsIdentity, with_causes,
 };
 use crossfeed_gateway::{
     config::{Durability, GatewayConfig, Secret},
@@ -74,7 +74,8 @@ async fn connect(
             return Err(UnusableStore::new(config, &error));
         }
         if std::mem::take(&mut is_first) {
-            tracing::warn!(target: "crossfeed::gateway", %error, "waiting for the store");
+            let error = with_causes(&error);
+            tracing::warn!(target: "crossfeed::gateway", error, "waiting for the store");
         }
         tokio::time::sleep(RETRY_INTERVAL).await;
     }

@@ -22,7 +22,7 @@ use crate::{
         method,
     },
 };
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use hyper::{
     HeaderMap, Request, StatusCode,
     body::Incoming,
@@ -343,7 +343,7 @@ pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
 
 /// Refuses a request about a session, since the store does not say what is kept of it.
 fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
-    tracing::warn!(%error, "cannot look a session up");
+    tracing::warn!(error = with_causes(error), "cannot look a session up");
     let failed = |what: String| {
         let data = json_value!({"code": error.code().as_str()});
         RpcError::new(code::INTERNAL, what).with_data(data)

@@ -25,7 +25,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use std::{
@@ -406,7 +406,7 @@ impl HubClient for Client {
         match self.save().await {
             Ok(()) | Err(NotKept::Moved) => true,
             Err(NotKept::Store(error)) => {
-                tracing::warn!(target: "crossfeed::gateway", %error, "cannot renew the record of a session");
+                tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot renew the record of a session");
                 false
             }
         }
@@ -494,7 +494,7 @@ impl HubClient for Client {
             leaves = match self.end_record().await {
                 Ok(is_own) => !is_own,
                 Err(error) => {
-                    tracing::warn!(target: "crossfeed::gateway", %error, "cannot end the record of a session: it stays for its time");
+                    tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot end the record of a session: it stays for its time");
                     true
                 }
             };

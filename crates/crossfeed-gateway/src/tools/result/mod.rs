@@ -41,6 +41,7 @@ use crossfeed_core::{InFlight, Notices, ProjectOptions, RenderOptions, ToolResul
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
+use crossfeed_store::{StoreError, with_causes};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{CallId, View};
 use program::Outline;
@@ -761,9 +762,9 @@ fn parts_result(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
 }
 
 /// Whether the store did it; its failure is logged for the operator.
-fn noted<T>(done: Result<T, crossfeed_store::StoreError>) -> bool {
+fn noted<T>(done: Result<T, StoreError>) -> bool {
     if let Err(error) = &done {
-        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "cannot record a result");
+        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), error = with_causes(error), "cannot record a result");
     }
     done.is_ok()
 }
