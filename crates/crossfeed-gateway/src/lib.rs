@@ -22,6 +22,7 @@ pub mod import;
 pub mod line;
 pub mod message;
 pub mod metrics;
+pub mod noted_blobs;
 pub mod port;
 pub mod principal;
 pub mod protocol;

@@ -113,6 +113,12 @@ pub enum OpenError {
         /// What the backend says, unless it shows a secret.
         reason: String,
     },
+    /// The directory was to be [there already](ObjectOptions::must_exist), and is missing or empty: its disk is not
+    /// mounted.
+    #[error(
+        "the directory has nothing of what was kept there: mount its disk, or name another directory"
+    )]
+    Absent,
     /// The directory cannot be made, or not be written: `/proc/x`.
     #[error("the directory cannot be used")]
     Directory(#[source] io::Error),
@@ -186,6 +192,9 @@ pub(crate) fn open(url: &str, options: &ObjectOptions) -> Result<Backend, OpenEr
         ("file", true) => {
             no_settings(options)?;
             let path = parsed.to_file_path().map_err(|()| OpenError::Url)?;
+            if options.must_exist && !Directory::at(&path).is_there() {
+                return Err(OpenError::Absent);
+            }
             let (opened, files) = Directory::open(&path).map_err(OpenError::Directory)?;
             is_ordered = false;
             directory = Some(opened);

@@ -15,22 +15,27 @@ const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
+    pub(crate) fn at(outer: &Path) -> Self {
+        Self(outer.join(crate::name::FORMAT))
+    }
+
     /// Makes the directories if they are missing. Only their owner can enter the inner one.
     pub(crate) fn open(outer: &Path) -> Result<(Self, LocalFileSystem), io::Error> {
-        let inner = outer.join(crate::name::FORMAT);
+        let this = Self::at(outer);
+        let inner = &this.0;
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(&inner)?;
+        builder.recursive(true).create(inner)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            if fs::metadata(&inner)?.permissions().mode() & 0o077 != 0 {
-                fs::set_permissions(&inner, fs::Permissions::from_mode(0o700))?;
+            if fs::metadata(inner)?.permissions().mode() & 0o077 != 0 {
+                fs::set_permissions(inner, fs::Permissions::from_mode(0o700))?;
             }
         }
         let files = LocalFileSystem::new_with_prefix(outer)?.with_fsync(true);
-        Ok((Self(inner), files))
+        Ok((this, files))
     }
 
     /// Whether the directory is there, rather than on a disk that is not mounted.

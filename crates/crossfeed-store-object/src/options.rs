@@ -36,6 +36,9 @@ pub struct ObjectOptions {
     /// How many times a request is made again that failed in a way that may pass, within the time-out. 3: what does
     /// not pass within a second or two is told to the caller, who has a session waiting.
     pub retries: usize,
+    /// Whether a directory must have been used before, rather than be made: one that was is empty where its disk is not
+    /// mounted. No by default, and without meaning for other backends.
+    pub must_exist: bool,
     /// The largest blob, so that an object that somebody else made cannot fill the memory. 1 GiB: four times what a
     /// session may hold by default.
     pub max_bytes: usize,
@@ -48,6 +51,7 @@ impl Default for ObjectOptions {
             keys: None,
             timeout: Duration::from_secs(30),
             retries: 3,
+            must_exist: false,
             max_bytes: 1 << 30,
         }
     }
@@ -61,6 +65,7 @@ impl fmt::Debug for ObjectOptions {
             .field("keys", &self.keys.is_some())
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
+            .field("must_exist", &self.must_exist)
             .field("max_bytes", &self.max_bytes)
             .finish()
     }

@@ -5,8 +5,6 @@
 mod blobs;
 #[cfg(all(feature = "redis", feature = "object-store"))]
 mod keys;
-#[cfg(all(feature = "redis", feature = "object-store"))]
-mod noted_key;
 #[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
 #[cfg(feature = "redis")]

@@ -1,25 +1,102 @@
 //! The place of large results and artifacts.
 
-use super::{UnusableStore, keys::Keys, noted_key, secret};
-use crossfeed::store::{BlobStore, ObjectBlobs, ObjectOptions, StateStore, with_causes};
-use crossfeed_gateway::config::{GatewayConfig, Secret, StoreConfig};
-use std::sync::Arc;
+use super::{
+    UnusableStore,
+    keys::Keys,
+    redis::{START_TIMEOUT, patiently},
+    secret,
+};
+use crossfeed::store::{
+    BlobStore, ObjectBlobs, ObjectOptions, ResultStore, StoreError, TenantKeys as _, with_causes,
+};
+use crossfeed_gateway::{
+    config::{GatewayConfig, Secret, StoreConfig},
+    noted_blobs::NotedBlobs,
+};
+use std::{sync::Arc, time::Duration};
 
-fn blobs(
-    config: &StoreConfig,
-    keys: Option<Arc<Keys>>,
-) -> Result<Option<ObjectBlobs>, UnusableStore> {
-    let Some(url) = &config.blobs else {
+/// Opens the place, waits until it can be used, and notes in `store`, which holds the records, that it is.
+pub(super) async fn open(
+    config: &GatewayConfig,
+    store: &Arc<dyn ResultStore>,
+) -> Result<Option<Arc<dyn BlobStore>>, UnusableStore> {
+    let Some((place, opened)) = Opened::of(config, store).await? else {
         return Ok(None);
     };
-    let mut options = ObjectOptions::default().with_settings(config.blob_settings.clone());
-    if let Some(keys) = keys {
-        options = options.with_keys(keys);
+    opened.try_out(START_TIMEOUT).await?;
+    let key = opened.keys.and_then(|keys| keys.current(""));
+    let note = NotedBlobs::new(key.map(|key| key.id().to_owned()));
+    let noted = note.write(Arc::clone(store), place).await;
+    noted.map_err(|error| UnusableStore::new(config, &error))?;
+    Ok(Some(Arc::new(opened.blobs)))
+}
+
+/// Reaches it, and says how it does.
+pub(super) async fn probe(
+    config: &GatewayConfig,
+    store: &Arc<dyn ResultStore>,
+) -> Result<Option<String>, UnusableStore> {
+    let Some((_, opened)) = Opened::of(config, store).await? else {
+        return Ok(None);
+    };
+    let found = opened.try_out(Duration::ZERO).await?;
+    Ok(Some(match opened.keys {
+        Some(keys) => format!("{found}; {keys}"),
+        None => format!("{found}; not encrypted"),
+    }))
+}
+
+/// A place, of which no server was asked yet.
+struct Opened {
+    blobs: ObjectBlobs,
+    keys: Option<Arc<Keys>>,
+}
+
+impl Opened {
+    /// The place that is configured, and its URL, unless something is missing that earlier gateways had there.
+    async fn of<'c>(
+        config: &'c GatewayConfig,
+        store: &Arc<dyn ResultStore>,
+    ) -> Result<Option<(&'c str, Self)>, UnusableStore> {
+        let StoreConfig {
+            blobs: Some(place),
+            blob_settings,
+            ..
+        } = &config.store
+        else {
+            return Ok(None);
+        };
+        let keys = keys(&config.store)?;
+        let noted = NotedBlobs::read(Arc::clone(store), place).await;
+        let noted = noted.map_err(|error| UnusableStore::new(config, &error))?;
+        let mut options = ObjectOptions::default()
+            .with_settings(blob_settings.clone())
+            .with_must_exist(noted.is_some());
+        let has = |id: &str| {
+            keys.as_ref()
+                .is_some_and(|keys| keys.by_id("", id).is_some())
+        };
+        if let Some(key) = noted.and_then(|noted| noted.key).filter(|key| !has(key)) {
+            return Err(UnusableStore(format!(
+                "`store.blobKeys`: the key `{key}`, which encrypted large data last, is missing: add it, or give \
+                 `blobs` another prefix if it is lost"
+            )));
+        }
+        if let Some(keys) = &keys {
+            options = options.with_keys(Arc::clone(keys) as Arc<_>);
+        }
+        let opened = ObjectBlobs::from_url(place, options);
+        let blobs = opened
+            .map_err(|error| UnusableStore(format!("`store.blobs`: {}", with_causes(&error))))?;
+        Ok(Some((place, Self { blobs, keys })))
     }
-    let opened = ObjectBlobs::from_url(url, options);
-    let opened =
-        opened.map_err(|error| UnusableStore(format!("`store.blobs`: {}", with_causes(&error))))?;
-    Ok(Some(opened))
+
+    async fn try_out(&self, patience: Duration) -> Result<String, UnusableStore> {
+        let try_out = async || self.blobs.probe().await;
+        let found = patiently(patience, "waiting for the place of large results", try_out).await;
+        let named = |error: StoreError| UnusableStore::named(&self.blobs.to_string(), &error);
+        Ok(found.map_err(named)?.to_string())
+    }
 }
 
 fn keys(config: &StoreConfig) -> Result<Option<Arc<Keys>>, UnusableStore> {
@@ -35,37 +112,4 @@ fn keys(config: &StoreConfig) -> Result<Option<Arc<Keys>>, UnusableStore> {
         UnusableStore(format!("`store.{KEY}{place}: {error}"))
     })?;
     Ok(Some(Arc::new(keys)))
-}
-
-pub(super) fn open(config: &StoreConfig) -> Result<Option<Arc<dyn BlobStore>>, UnusableStore> {
-    let blobs = blobs(config, keys(config)?)?;
-    Ok(blobs.map(|blobs| Arc::new(blobs) as Arc<dyn BlobStore>))
-}
-
-/// That the keys are those with which earlier gateways wrote; `notes` whether they are to be so from now on.
-pub(super) async fn check_keys(
-    config: &GatewayConfig,
-    state: &dyn StateStore,
-    notes: bool,
-) -> Result<(), UnusableStore> {
-    let Some(place) = &config.store.blobs else {
-        return Ok(());
-    };
-    let keys = keys(&config.store)?;
-    noted_key::check(config, place, keys.as_deref(), state, notes).await
-}
-
-/// Reaches it, and says how it does.
-pub(super) async fn probe(config: &StoreConfig) -> Result<Option<String>, UnusableStore> {
-    let keys = keys(config)?;
-    let Some(blobs) = blobs(config, keys.clone())? else {
-        return Ok(None);
-    };
-    match blobs.probe().await {
-        Ok(found) => Ok(Some(match keys {
-            Some(keys) => format!("{found}; {keys}"),
-            None => format!("{found}; not encrypted"),
-        })),
-        Err(error) => Err(UnusableStore::named(&blobs.to_string(), &error)),
-    }
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// How long the servers are waited for at the start: they may have been started together with the gateway.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Connects to the servers, and waits for them if they are not there yet.
@@ -24,20 +24,28 @@ pub(super) async fn open(
     config: &GatewayConfig,
     url: &str,
 ) -> Result<Arc<dyn ResultStore>, UnusableStore> {
-    let store = connect(config, url, START_TIMEOUT).await?;
-    blobs::check_keys(config, &store, true).await?;
-    Ok(Arc::new(store))
+    let options = options(config, url)?;
+    let connect = async |options: RedisOptions| {
+        let store = connect(config, &options, START_TIMEOUT).await?;
+        Ok(Arc::new(store) as Arc<dyn ResultStore>)
+    };
+    let store = connect(options.clone()).await?;
+    match blobs::open(config, &store).await? {
+        Some(blobs) => connect(options.with_blobs(blobs)).await,
+        None => Ok(store),
+    }
 }
 
 /// Asks the servers what they are, and writes a record, reads it and removes it.
 pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<String>, UnusableStore> {
-    let store = connect(config, url, Duration::ZERO).await?;
+    let store = connect(config, &options(config, url)?, Duration::ZERO).await?;
     let found = try_out(&store).await;
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
-    blobs::check_keys(config, &store, false).await?;
-    let checked = Tools::check_records(Arc::new(store)).await;
+    let store: Arc<dyn ResultStore> = Arc::new(store);
+    let blobs = blobs::probe(config, &store).await?;
+    let checked = Tools::check_records(store).await;
     checked.map_err(|error| UnusableStore::new(config, &error))?;
-    lines.extend(blobs::probe(&config.store).await?);
+    lines.extend(blobs);
     Ok(lines)
 }
 
@@ -59,23 +67,30 @@ async fn try_out(store: &RedisStore) -> Result<Vec<String>, StoreError> {
 
 async fn connect(
     config: &GatewayConfig,
-    url: &str,
+    options: &RedisOptions,
     patience: Duration,
 ) -> Result<RedisStore, UnusableStore> {
-    let options = options(config, url)?;
+    let connect = async || RedisStore::connect(options.clone()).await;
+    let connected = patiently(patience, "waiting for the store", connect).await;
+    connected.map_err(|error| UnusableStore::new(config, &error))
+}
+
+/// Tries until it is done, fails for good, or fails after so long; says once that it waits.
+pub(super) async fn patiently<T>(
+    patience: Duration,
+    waiting: &str,
+    attempt: impl AsyncFn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     let until = Instant::now() + patience;
     let mut is_first = true;
     loop {
-        let error = match RedisStore::connect(options.clone()).await {
-            Ok(store) => return Ok(store),
-            Err(error) => error,
+        let error = match attempt().await {
+            Err(error) if error.may_retry() && Instant::now() < until => error,
+            outcome => return outcome,
         };
-        if !error.may_retry() || Instant::now() >= until {
-            return Err(UnusableStore::new(config, &error));
-        }
         if std::mem::take(&mut is_first) {
             let error = with_causes(&error);
-            tracing::warn!(target: "crossfeed::gateway", error, "waiting for the store");
+            tracing::warn!(target: "crossfeed::gateway", error, "{waiting}");
         }
         tokio::time::sleep(RETRY_INTERVAL).await;
     }
@@ -91,7 +106,6 @@ fn options(config: &GatewayConfig, url: &str) -> Result<RedisOptions, UnusableSt
     if let Some(prefix) = &store.prefix {
         options.prefix.clone_from(prefix);
     }
-    options.blobs = blobs::open(store)?;
     if let Some(username) = &store.username {
         options = options.with_username(username.as_str());
     }
