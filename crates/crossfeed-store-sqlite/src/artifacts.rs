@@ -107,7 +107,7 @@ impl Artifacts {
 
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
-            let reader = self.database.reader();
+            let reader = self.database.reader()?;
             // One transaction, so that the row cannot go between its parts.
             let transaction = self.sql(reader.unchecked_transaction())?;
             let held = self.held(&transaction, &name, &header, data, now)?;
@@ -215,7 +215,7 @@ impl Artifacts {
         for _ in 0..LOOKS {
             let now = self.now();
             let (header, version, in_row) = {
-                let reader = self.database.reader();
+                let reader = self.database.reader()?;
                 // One transaction, so that the row cannot go between its parts.
                 let transaction = self.sql(reader.unchecked_transaction())?;
                 let Some(header) = self.find(&transaction, name)? else {
@@ -266,7 +266,7 @@ impl Artifacts {
 
     pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let now = self.now();
-        let lines = self.sql(rows::list(&self.database.reader(), scope))?;
+        let lines = self.sql(rows::list(&*self.database.reader()?, scope))?;
         let listed = lines.into_iter().filter_map(|line| match line {
             Line::Whole(header) => (!header.has_expired(now)).then(|| header.line()),
             Line::Damaged(artifact_id, call_id) => {
@@ -278,7 +278,7 @@ impl Artifacts {
 
     /// Removes a session's rows, then the files that only they named.
     pub(crate) fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let known = self.sql(rows::has_session(&self.database.reader(), scope))?;
+        let known = self.sql(rows::has_session(&*self.database.reader()?, scope))?;
         if known {
             let mut writer = self.database.writer()?;
             let transaction = writer.begin(DURABILITY)?;
@@ -294,7 +294,7 @@ impl Artifacts {
 
     /// How many artifacts there are, and their bytes, those included that have expired unseen.
     pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
-        self.sql(rows::total(&self.database.reader()))
+        self.sql(rows::total(&*self.database.reader()?))
     }
 
     /// Notes what has expired, forgets what has long been, and removes files that were left behind.
@@ -302,7 +302,7 @@ impl Artifacts {
         self.loaded.sweep();
         let now = self.now();
         let forgotten = now.saturating_sub(milliseconds(self.options.limits.max_age));
-        let overdue = self.sql(rows::has_overdue(&self.database.reader(), now, forgotten))?;
+        let overdue = self.sql(rows::has_overdue(&*self.database.reader()?, now, forgotten))?;
         if overdue && self.database.can_write() {
             let mut place = Some(START);
             while let Some(after) = place {

@@ -5,6 +5,7 @@ use crate::{
     files::Files,
     open::{self, Layout, OpenedStore},
     options::{SqliteDurability, SqliteOptions},
+    place::Place,
     writer::{Turn, Writer},
 };
 use crossfeed_store::{Digest, StoreError};
@@ -15,6 +16,8 @@ use std::{path::Path, time::Duration};
 pub(crate) struct Database {
     layout: &'static Layout,
     reader: Mutex<Connection>,
+    /// None where there is none.
+    place: Option<Place>,
     /// None where nothing can be written.
     writer: Option<Writer>,
     /// Whether there is none, and none was to be made.
@@ -36,16 +39,22 @@ impl Database {
     ) -> Result<Self, StoreError> {
         let opened = open::open(directory, layout, options);
         let is_absent = matches!(opened, Err(StoreError::Absent));
-        let OpenedStore { reader, writer } = match opened {
+        let (OpenedStore { reader, writer }, place) = match opened {
             Err(StoreError::Absent | StoreError::ReadOnly { .. }) if may_be_absent => {
-                open::empty(layout, options)?
+                (open::empty(layout, options)?, None)
             }
-            opened => opened?,
+            opened => {
+                let path = directory.join(layout.database);
+                (opened?, Some(Place::of(path, layout.database)?))
+            }
         };
         let database = Self {
             layout,
             reader: Mutex::new(reader),
-            writer: writer.map(|writer| Writer::new(writer, layout)),
+            writer: writer
+                .zip(place.clone())
+                .map(|(writer, place)| Writer::new(writer, layout, place)),
+            place,
             is_absent,
             files: Files::new(directory, layout.files, durability),
             busy_timeout: options.busy_timeout,
@@ -65,9 +74,11 @@ impl Database {
         self.is_absent
     }
 
-    pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn reader(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
         // A transaction that a panic ended was rolled back.
-        self.reader.lock()
+        let reader = self.reader.lock();
+        self.place.as_ref().map_or(Ok(()), Place::check)?;
+        Ok(reader)
     }
 
     pub(crate) fn writer(&self) -> Result<Turn<'_>, StoreError> {
@@ -93,7 +104,7 @@ impl Database {
         }
         let mut unnamed = Vec::new();
         for digest in self.files.old(self.orphan_age) {
-            if !self.names_file(&self.reader(), &digest)? {
+            if !self.names_file(&*self.reader()?, &digest)? {
                 unnamed.push(digest);
             }
         }

@@ -25,6 +25,7 @@ mod files;
 mod header;
 mod open;
 mod options;
+mod place;
 mod probe;
 mod results;
 mod rows;

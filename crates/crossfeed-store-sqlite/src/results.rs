@@ -160,7 +160,7 @@ impl Results {
         let header = Header::new(call, &result, now, self.options.file_bytes);
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
-            let reader = self.database.reader();
+            let reader = self.database.reader()?;
             // One transaction, so that the row cannot go between its parts.
             let transaction = self.sql(reader.unchecked_transaction())?;
             self.recorded(&transaction, scope, &header, &result, now)?
@@ -330,7 +330,7 @@ impl Results {
         for _ in 0..LOOKS {
             let now = self.now();
             let (header, loaded, contents) = {
-                let reader = self.database.reader();
+                let reader = self.database.reader()?;
                 // One transaction, so that the row cannot go between its parts.
                 let transaction = self.sql(reader.unchecked_transaction())?;
                 let header = match self.find(&transaction, scope, call, now)? {
@@ -464,7 +464,7 @@ impl Results {
     /// The current results of a session. What is damaged is left out.
     pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
         let now = self.now();
-        let lines = self.sql(rows::list(&self.database.reader(), scope))?;
+        let lines = self.sql(rows::list(&*self.database.reader()?, scope))?;
         let held = self.held(scope);
         let mut listed = Vec::with_capacity(lines.len());
         for line in lines {
@@ -482,7 +482,7 @@ impl Results {
 
     /// Removes a session's rows, then the files that only they named.
     pub(crate) fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let known = self.sql(rows::has_session(&self.database.reader(), scope))?;
+        let known = self.sql(rows::has_session(&*self.database.reader()?, scope))?;
         if known {
             let mut writer = self.database.writer()?;
             let transaction = writer.begin(self.options.durability)?;
@@ -504,7 +504,7 @@ impl Results {
         }
         let now = self.now();
         let limits = &self.options.limits;
-        let is_right = self.sql(sums::sums_are_right(&self.database.reader()))?;
+        let is_right = self.sql(sums::sums_are_right(&*self.database.reader()?))?;
         if !is_right {
             self.write(now, |visit| visit.sum_up())?;
         }
@@ -512,7 +512,7 @@ impl Results {
         while self.write(now, |visit| visit.forget(SWEPT_AT_ONCE))? {}
         self.write(now, |visit| visit.end_overdue())?;
         let beyond = sums::sessions_beyond(
-            &self.database.reader(),
+            &*self.database.reader()?,
             limits.session_bytes,
             limits.session_results,
         );
@@ -571,7 +571,7 @@ impl Results {
 
     /// How many results there are, and their bytes, those included that have expired unseen.
     pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
-        self.sql(sums::total(&self.database.reader()))
+        self.sql(sums::total(&*self.database.reader()?))
     }
 }
 

@@ -35,6 +35,9 @@ use std::{
 /// has confirmed. A crash before leaves nothing of it but perhaps a file that the next
 /// [`sweep`](ResultStore::sweep) removes.
 ///
+/// When the directory is removed or replaced while it is open, every request about what it holds is
+/// [`StoreError::Unavailable`] until it is put back: what was written then would be lost.
+///
 /// A result that is kept is as safe as its [`SqliteDurability`](crate::SqliteDurability) says. So are its last use, tombstones and leases against a
 /// crash of the process. [Records of the host](ResultStore::state) are as safe as artifacts. Removing a session removes
 /// its artifacts first: a crash in between leaves results, until it is removed again.
@@ -150,14 +153,14 @@ impl SqliteStore {
         })))
     }
 
-    /// Looks whether [`open`](Self::open) could make a store in a directory that is not there: makes a file where the
-    /// first new name would stand, and removes it. Waits for the disk.
+    /// Looks whether a directory can be written, also one that [`open`](Self::open) would make: writes a file of 64 KiB
+    /// there, or where the first new name would stand, and removes it. Waits for the disk.
     ///
     /// # Errors
     ///
     /// [`StoreError::ReadOnly`], [`StoreError::NoSpace`] and [`StoreError::Unavailable`] when it could not.
-    pub fn can_be_made(directory: impl AsRef<Path>) -> Result<(), StoreError> {
-        open::can_be_made(directory.as_ref())
+    pub fn check_writable(directory: impl AsRef<Path>) -> Result<(), StoreError> {
+        open::can_write(directory.as_ref())
     }
 
     /// Asks the disk what is there. Waits for it.

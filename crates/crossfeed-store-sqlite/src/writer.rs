@@ -1,6 +1,6 @@
 //! The connection that writes: one request at a time, each with one deadline for all its waiting.
 
-use crate::{fault, open::Layout, options::SqliteDurability};
+use crate::{fault, open::Layout, options::SqliteDurability, place::Place};
 use crossfeed_store::StoreError;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 /// The connection, which one request has at a time.
 pub(crate) struct Writer {
     layout: &'static Layout,
+    place: Place,
     state: Mutex<State>,
 }
 
@@ -21,15 +22,17 @@ struct State {
 /// The connection, for one request. Others of this process wait until it is dropped.
 pub(crate) struct Turn<'w> {
     layout: &'static Layout,
+    place: &'w Place,
     state: MutexGuard<'w, State>,
     deadline: Instant,
     timeout: Duration,
 }
 
 impl Writer {
-    pub(crate) fn new(connection: Connection, layout: &'static Layout) -> Self {
+    pub(crate) fn new(connection: Connection, layout: &'static Layout, place: Place) -> Self {
         Self {
             layout,
+            place,
             state: Mutex::new(State {
                 connection,
                 durability: None,
@@ -45,6 +48,7 @@ impl Writer {
         let state = self.state.try_lock_for(timeout);
         Ok(Turn {
             layout: self.layout,
+            place: &self.place,
             state: state.ok_or_else(|| StoreError::Locked {
                 waited: timeout,
                 source: "another request of this process is writing".into(),
@@ -78,9 +82,11 @@ impl Turn<'_> {
             set.map_err(sql)?;
             *current = Some(durability);
         }
-        connection
+        let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(sql)
+            .map_err(sql)?;
+        self.place.check()?;
+        Ok(transaction)
     }
 
     #[cfg(test)]

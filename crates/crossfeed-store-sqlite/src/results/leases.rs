@@ -89,7 +89,7 @@ impl Results {
             self.sql(note_waits(&transaction, scope, waits, now, until))?;
             self.sql(transaction.commit())?;
         }
-        let reader = self.database.reader();
+        let reader = self.database.reader()?;
         let transaction = self.sql(reader.unchecked_transaction())?;
         let mut running = Vec::new();
         for call in on {

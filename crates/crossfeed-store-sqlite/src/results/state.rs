@@ -26,7 +26,7 @@ impl Results {
             },
             source: None,
         };
-        let found = match find(&self.database.reader(), key, self.now()) {
+        let found = match find(&*self.database.reader()?, key, self.now()) {
             Err(error) if is_unreadable(&error) => return Err(damaged()),
             found => self.sql(found)?,
         };

@@ -4,8 +4,10 @@ use super::{
     Directory, assert_results_work, assert_says, assert_whole, get, options, put, run, scope,
 };
 use crate::{SqliteDurability, SqliteStore, fault, open, rows};
-use crossfeed_store::{ResultStore, StoreError};
-use std::{fs, io};
+use crossfeed_json::Document;
+use crossfeed_store::{Expected, ResultKind, ResultStore, StoreError, StoredResult};
+use crossfeed_wire::CallId;
+use std::{fs, io, time::Duration};
 
 #[test]
 fn a_locked_store_can_be_read_and_asked_again() {
@@ -63,6 +65,59 @@ fn a_full_disk_keeps_what_is_there() {
         put(&store, name, 900).unwrap();
         assert_whole(&store, name, 900);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_is_removed_or_replaced_is_noticed() {
+    let directory = Directory::new();
+    let place = directory.0.join("state");
+    let keeping = || options().with_keep_results(true);
+    let store = SqliteStore::open(&place, keeping()).unwrap();
+    put(&store, "before", 20).unwrap();
+    let call = CallId::parse("call_1").unwrap();
+    let result = || StoredResult::new(Document::new("1"), ResultKind::Json);
+    let key = "gateway/x";
+    let outcomes = || {
+        let state = store.state().unwrap();
+        [
+            put(&store, "after", 20).map(drop),
+            put(&store, "after-in-a-file", 2000).map(drop),
+            get(&store, "before").map(drop),
+            run(store.put(&scope("s"), &call, result())).map(drop),
+            run(store.get(&scope("s"), &call)).map(drop),
+            run(store.list(&scope("s"))).map(drop),
+            run(store.remove_session(&scope("other"))),
+            run(state.write(key, "1".into(), Expected::Any, Duration::from_secs(60))).map(drop),
+            run(state.read(key)).map(drop),
+            run(store.sweep()),
+            store.probe().map(drop),
+        ]
+    };
+    let are_noticed = || {
+        for (at, outcome) in outcomes().into_iter().enumerate() {
+            let error = outcome.expect_err(&format!("the operation {at}"));
+            assert!(
+                matches!(error, StoreError::Unavailable { retry: false, .. }),
+                "{error:?}"
+            );
+            assert_cause(&error, "removed or replaced");
+        }
+    };
+    let aside = directory.0.join("aside");
+    fs::rename(&place, &aside).unwrap();
+    are_noticed();
+    assert!(!place.exists());
+    let other = SqliteStore::open(&place, keeping()).unwrap();
+    are_noticed();
+    put(&other, "before", 20).unwrap();
+    drop(other);
+    fs::remove_dir_all(&place).unwrap();
+    fs::rename(&aside, &place).unwrap();
+    for outcome in outcomes() {
+        outcome.unwrap();
+    }
+    assert_whole(&store, "before", 20);
 }
 
 #[test]
