@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs::{self, File},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
     process, thread,
     time::{Duration, Instant},
@@ -26,6 +26,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 const STATEMENTS: usize = 64;
 /// The most bytes that the log keeps once it was written back.
 const LOG_BYTES: usize = 16 << 20;
+/// What is written to see whether there is room: as much as most results have.
+const PROBE_BYTES: usize = 64 << 10;
 
 /// What a database of the directory is called, and what is in it.
 pub(crate) struct Layout {
@@ -300,16 +302,19 @@ impl<'o> Opening<'o> {
     }
 }
 
-/// Makes a file in a directory, and removes it.
+/// Writes a file in a directory to the disk, and removes it.
 fn make_and_remove(directory: &Path) -> io::Result<()> {
     let probe = directory.join(format!("crossfeed.{}.partial", process::id()));
-    create(&probe)?;
+    let mut file = create(&probe)?;
+    let written = file
+        .write_all(&[1; PROBE_BYTES])
+        .and_then(|()| file.sync_all());
     let _ = fs::remove_file(probe);
-    Ok(())
+    written
 }
 
-/// Whether what is missing of a directory can be made: a file can, in the first one above that is there.
-pub(crate) fn can_be_made(directory: &Path) -> Result<(), StoreError> {
+/// Whether a directory can be written, or what is missing of it made: a file can, in the first one above that is there.
+pub(crate) fn can_write(directory: &Path) -> Result<(), StoreError> {
     let there = directory.ancestors().find(|place| place.exists());
     // A relative path may begin in the directory of the process.
     let made = make_and_remove(there.unwrap_or(Path::new("")));

@@ -233,7 +233,7 @@ impl StoreError {
 /// assert_eq!(with_causes(&error), "the store cannot answer: connection refused");
 /// ```
 pub fn with_causes(error: &dyn Error) -> String {
-    let causes = successors(error.source(), |cause| cause.source());
+    let causes = successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 

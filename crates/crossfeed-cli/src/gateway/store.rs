@@ -12,14 +12,14 @@ mod secret;
 
 use crate::report::{CommandError, count};
 use crossfeed::store::{
-    MemoryLimits, MemoryStore, ResultStore, SqliteDurability, SqliteOptions, SqliteStore,
-    StoreError, with_causes,
+    Expected, MemoryLimits, MemoryStore, ResultStore, SqliteDurability, SqliteOptions, SqliteStore,
+    StateStore, StoreError, with_causes,
 };
 use crossfeed_gateway::{
     config::{Durability, GatewayConfig, StoreLocation},
     tools::Tools,
 };
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 /// Why a store cannot be used: which one, without secrets, the reason, and what to do.
 #[derive(Debug)]
@@ -100,6 +100,16 @@ pub(super) async fn probe(config: &GatewayConfig) -> Result<Vec<String>, Unusabl
     }
 }
 
+/// Writes a record, reads it and removes it.
+async fn try_out(state: &dyn StateStore) -> Result<(), StoreError> {
+    const KEY: &str = "gateway/check";
+    let time = Duration::from_secs(10);
+    let value = "checked".into();
+    state.write(KEY, value, Expected::Any, time).await?;
+    state.read(KEY).await?;
+    state.remove(KEY).await
+}
+
 fn sqlite_options(config: &GatewayConfig) -> SqliteOptions {
     let durability = match config.store.durability {
         Some(Durability::Flushed) => SqliteDurability::Flushed,
@@ -128,7 +138,7 @@ async fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<String
     let store = match SqliteStore::open(directory, options) {
         Ok(store) => store,
         Err(StoreError::Absent) => {
-            SqliteStore::can_be_made(directory)?;
+            SqliteStore::check_writable(directory)?;
             return Ok(format!(
                 "{place}: nothing is there yet, the gateway makes it when it starts"
             ));
@@ -138,6 +148,10 @@ async fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<String
     let found = store.probe()?;
     if !found.can_write {
         return Err(StoreError::ReadOnly { source: None });
+    }
+    SqliteStore::check_writable(directory)?;
+    if let Some(state) = store.state() {
+        try_out(state).await?;
     }
     Tools::check_records(Arc::new(store)).await?;
     let free = found

@@ -475,14 +475,14 @@ fn looking_for_results_makes_nothing() {
 fn a_place_is_tried_without_a_trace() {
     let directory = Directory::new();
     for place in ["", "a", "a/b"] {
-        SqliteStore::can_be_made(directory.0.join(place)).unwrap();
+        SqliteStore::check_writable(directory.0.join(place)).unwrap();
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     }
     fs::write(directory.0.join("file"), "").unwrap();
-    let error = SqliteStore::can_be_made(directory.0.join("file/a")).unwrap_err();
+    let error = SqliteStore::check_writable(directory.0.join("file/a")).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
     #[cfg(target_os = "linux")]
-    SqliteStore::can_be_made("/proc/crossfeed/a").unwrap_err();
+    SqliteStore::check_writable("/proc/crossfeed/a").unwrap_err();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A store on Redis or Valkey.
 
-use super::{UnusableStore, blobs, limits, secret};
+use super::{UnusableStore, blobs, limits, secret, try_out};
 use crossfeed::store::{
-    Expected, Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StateStore as _,
-    StoreError, TlsIdentity, with_causes,
+    Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StoreError, TlsIdentity,
+    with_causes,
 };
 use crossfeed_gateway::{
     config::{Durability, GatewayConfig, Secret},
@@ -39,7 +39,7 @@ pub(super) async fn open(
 /// Asks the servers what they are, and writes a record, reads it and removes it.
 pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<String>, UnusableStore> {
     let store = connect(config, &options(config, url)?, Duration::ZERO).await?;
-    let found = try_out(&store).await;
+    let found = report(&store).await;
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
     let store: Arc<dyn ResultStore> = Arc::new(store);
     let blobs = blobs::probe(config, &store).await?;
@@ -49,16 +49,10 @@ pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<Strin
     Ok(lines)
 }
 
-async fn try_out(store: &RedisStore) -> Result<Vec<String>, StoreError> {
-    const KEY: &str = "gateway/check";
+async fn report(store: &RedisStore) -> Result<Vec<String>, StoreError> {
     let found = store.probe().await?;
     let began = Instant::now();
-    let time = Duration::from_secs(10);
-    store
-        .write(KEY, "checked".into(), Expected::Any, time)
-        .await?;
-    store.read(KEY).await?;
-    store.remove(KEY).await?;
+    try_out(store).await?;
     let took = began.elapsed().as_millis();
     let line = format!("{found}; a record was written, read and removed in {took} ms");
     let warnings = found.warnings.iter().map(|said| format!("warning: {said}"));
