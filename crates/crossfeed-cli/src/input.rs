@@ -50,27 +50,28 @@ pub(crate) fn read(path: &Path) -> Result<Bytes> {
         .map_err(|error| unreadable(path, &error))
 }
 
-/// The bytes of a file or of standard input, up to a limit.
-pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes> {
+/// The bytes of a file or of standard input, up to a limit; or why there are none, with the name.
+pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes, String> {
     let mut bytes = Vec::new();
-    let read = open(path)?.take(most + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(path, &error))?;
+    let read = opened(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > most {
-        let name = name(path);
-        bail!("{name} is larger than {most} bytes");
+        return Err(format!("{} is larger than {most} bytes", name(path)));
     }
     Ok(bytes.into())
 }
 
 /// A file or standard input as a stream.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>> {
-    if is_stdin(path.as_os_str()) {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    match fs::File::open(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(unreadable(path, &error)),
-    }
+    opened(path).map_err(|error| unreadable(path, &error))
+}
+
+fn opened(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(if is_stdin(path.as_os_str()) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(fs::File::open(path)?)
+    })
 }
 
 /// The bytes of a file or of standard input; text in UTF-16 becomes UTF-8.
@@ -80,7 +81,11 @@ pub(crate) fn read_text(path: &Path) -> Result<Bytes> {
 
 /// The error for an input that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
-    CommandError::usage(format!("cannot read {}: {error}", name(path)))
+    CommandError::usage(cannot_read(path, error))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {error}", name(path))
 }
 
 /// The value of a JSON file; errors call it `what`.

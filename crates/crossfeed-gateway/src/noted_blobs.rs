@@ -45,8 +45,9 @@ impl NotedBlobs {
     /// The store does not answer.
     pub async fn write(&self, store: Arc<dyn ResultStore>, place: &str) -> Result<(), StoreError> {
         if let Some(records) = Records::of(store) {
-            let written = records.write(&key(place), self, Expected::Any, TIME);
-            written.await?;
+            records
+                .write(&key(place), self, Expected::Any, TIME)
+                .await?;
         }
         Ok(())
     }

@@ -225,6 +225,7 @@ impl StoreError {
 }
 
 /// An error and what caused it, in one line, for an operator: [`StoreError`] itself does not say why a backend failed.
+/// A cause that stands there already is left out.
 ///
 /// ```
 /// use crossfeed_store::{StoreError, with_causes};
@@ -234,7 +235,14 @@ impl StoreError {
 /// ```
 pub fn with_causes(error: &dyn Error) -> String {
     let causes = successors(error.source(), |&cause| cause.source());
-    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
+    causes.fold(error.to_string(), |line, cause| {
+        let cause = cause.to_string();
+        if line.ends_with(&cause) {
+            line
+        } else {
+            format!("{line}: {cause}")
+        }
+    })
 }
 
 /// The damaged part of a store.
@@ -270,7 +278,7 @@ pub enum Damage {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Damage, StoreError};
+    use super::{Budget, Damage, StoreError, with_causes};
     use crate::Tombstone;
     use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
     use std::time::Duration;
@@ -279,6 +287,22 @@ mod tests {
         assert_eq!(error.to_string(), message);
         assert!(!error.advice().is_empty() && !error.advice().contains('\n'));
         assert_eq!((error.code(), error.fault()), (code, fault));
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("io: {source}")]
+    struct Repeating {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let source = std::io::Error::other("refused");
+        let error = StoreError::NoSpace {
+            source: Box::new(Repeating { source }),
+        };
+        let said = "the store cannot write: it has no space left: io: refused";
+        assert_eq!(with_causes(&error), said);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig> {
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 fn of_file(path: &Path, approved: Option<&str>, mut sources: Sources) -> Result<GatewayConfig> {
-    let bytes = input::read_at_most(path, MAX_CONFIG_BYTES)?;
+    let bytes = input::read_at_most(path, MAX_CONFIG_BYTES).map_err(CommandError::usage)?;
     if let Some(approved) = approved {
         unchanged(path, &bytes, approved)?;
     }

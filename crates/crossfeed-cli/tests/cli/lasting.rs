@@ -10,7 +10,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStderr},
+    process::{Child, ChildStderr, Command},
     time::{Duration, Instant},
 };
 
@@ -391,6 +391,30 @@ fn a_check_says_what_is_there_and_makes_nothing() {
     let says = format!("store: {state}: 0 results of 0 bytes");
     assert!(out.contains(&says), "{out}");
     assert!(!Path::new(state).join("results.db").exists());
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+fn a_check_fails_where_nothing_can_be_written() {
+    let state = directory("lasting-full");
+    let state = state.to_str().unwrap();
+    local(&["--state", state], &["sh", &echo()]).leave();
+    // A file that may have no more than 80 blocks, as on a disk that is full.
+    let script = r#"trap '' XFSZ; ulimit -f 80; exec "$@""#;
+    let check = ["gateway", "--check", "--state", state, "sh", &echo()];
+    let checked = Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_crossfeed")])
+        .args(check)
+        .output()
+        .unwrap();
+    let out = String::from_utf8(checked.stdout).unwrap();
+    let says = format!(
+        "error: store: the state in {state}: the store cannot answer: the store's directory: "
+    );
+    assert!(out.contains(&says), "{out}");
+    assert_eq!(checked.status.code(), Some(1), "{out}");
+    assert_eq!(run(&check, "").status, 0);
 }
 
 #[cfg(not(feature = "redis"))]

@@ -10,8 +10,9 @@ use serde_json::json;
 use std::{
     fs,
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 /// What the tool of the echoing server does with its calls, and what comes before it: a large result for who asks for it.
@@ -208,6 +209,99 @@ async fn large_results_are_encrypted_with_keys_that_rotate() {
     .unwrap();
 }
 
+#[tokio::test]
+async fn a_gateway_does_not_begin_anew_where_a_disk_is_not_mounted() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let (config, blobs) = configuration("lasting-unmounted", &server.url(), "");
+    tokio::task::spawn_blocking(move || {
+        drop(Listening::of(&["--config", &config]));
+        drop(Listening::of(&["--config", &config]));
+        // What is there when the disk is not.
+        fs::remove_dir_all(&blobs).unwrap();
+        fs::create_dir(&blobs).unwrap();
+        let says =
+            "`store.blobs`: the directory has nothing of what was kept there: mount its disk";
+        for _ in 0..2 {
+            check_usage(&["gateway", "--config", &config], "", says);
+            let checked = run(&["gateway", "--check", "--config", &config], "");
+            assert_eq!(checked.status, 1, "{checked:?}");
+            assert!(
+                checked.out.contains(&format!("error: store: {says}")),
+                "{checked:?}"
+            );
+        }
+        assert_eq!(fs::read_dir(&blobs).unwrap().count(), 0);
+    })
+    .await
+    .unwrap();
+}
+
+/// A server that has no such bucket; its URL.
+fn without_bucket() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let body = "<Error><Code>NoSuchBucket</Code></Error>";
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            );
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
+#[tokio::test]
+async fn a_gateway_does_not_start_without_the_place_of_large_results() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(&[]).await.unwrap();
+    let url = server.url();
+    tokio::task::spawn_blocking(move || {
+        let config = |name: &str, endpoint: &str| {
+            let settings = format!(
+                "{{ region = 'x', access_key_id = 'x', secret_access_key = 's3cret-s3cret', endpoint = '{endpoint}', \
+                 allow_http = 'true' }}"
+            );
+            let echo = echo();
+            let text = format!(
+                "{TOKENS}args = ['{echo}']\n[store]\nurl = '{url}'\nblobs = 's3://bucket/x'\nblob_settings = {settings}\n"
+            );
+            file(name, &text)
+        };
+        let missing = config("lasting-no-bucket.toml", &without_bucket());
+        let away = config("lasting-no-blobs.toml", "http://127.0.0.1:1");
+        for (config, says, waits) in [
+            (&missing, "HTTP status 404 (NoSuchBucket): there is no such bucket", false),
+            (&away, "Connection refused", true),
+        ] {
+            let checked = run(&["gateway", "--check", "--config", config], "");
+            assert_eq!(checked.status, 1, "{checked:?}");
+            let began = Instant::now();
+            let started = run(&["gateway", "--config", config], "");
+            assert_eq!(started.status, 2, "{started:?}");
+            assert_eq!(began.elapsed().as_secs() >= 9, waits, "{started:?}");
+            let waiting = started.err.contains("waiting for the place of large results");
+            assert_eq!(waiting, waits, "{started:?}");
+            for said in [checked.out, started.err] {
+                assert!(said.contains("s3://bucket/x: the store cannot answer"), "{said}");
+                assert!(said.contains(says), "{said}");
+                assert!(!said.contains("s3cret"), "{said}");
+            }
+        }
+    })
+    .await
+    .unwrap();
+}
+
 #[test]
 fn files_that_are_not_there_are_named() {
     let check = |store: &str, says: &str| {
@@ -243,6 +337,6 @@ fn files_that_are_not_there_are_named() {
     );
     check(
         &format!("{tls}\ntls_roots_file = '/dev/zero'"),
-        "tlsRootsFile`: cannot read `/dev/zero`: it is larger than 1 MiB",
+        "tlsRootsFile`: `/dev/zero` is larger than 1048576 bytes",
     );
 }

@@ -290,11 +290,12 @@ async fn begun(
             Ok(begun) => begun,
             Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
-                // A client can make as many as it likes.
-                tracing::debug!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record a call");
                 if let BeginError::Store(error) = error {
+                    tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record a call");
                     return Err(Unkept::NotNoted(error.to_string()));
                 }
+                // A client can make as many as it likes.
+                tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
                 // A model cannot raise limits.
                 let advice = "call again when other calls have returned";
                 let why = refusal::body(error.code(), error.to_string(), advice);

@@ -8,7 +8,7 @@ use super::{
     scope,
 };
 use crate::{
-    ObjectBlobs, ObjectOptions,
+    ObjectBlobs, ObjectOptions, OpenError,
     failure::{Request, is_absent, store_error},
 };
 use crossfeed_store::{BlobStore, StoreError, with_causes};
@@ -216,6 +216,16 @@ async fn a_directory_that_is_gone_is_an_error() {
         !directory.0.join("v1").exists(),
         "nothing is made where a disk is not mounted"
     );
+}
+
+#[tokio::test]
+async fn a_directory_that_was_used_is_not_made_again() {
+    let directory = TestDirectory::new();
+    let open = || ObjectBlobs::from_url(&directory.url(), options().with_must_exist(true));
+    assert!(matches!(open().unwrap_err(), OpenError::Absent));
+    assert!(!directory.0.join("v1").exists());
+    put(&super::open(&directory.url()), &"x".into()).await;
+    open().unwrap();
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn pem(path: &Path, key: &str, what: &str) -> Result<Vec<u8>, UnusableStore> {
     let bytes = secret::read_file(path, key)?;
     let is_whole = String::from_utf8_lossy(&bytes).contains(&format!("{what}-----"));
     if is_whole {
-        return Ok(bytes);
+        return Ok(bytes.into());
     }
     Err(UnusableStore(format!(
         "`store.{key}`: `{}` holds no {} in PEM",

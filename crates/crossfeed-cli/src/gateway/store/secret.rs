@@ -1,12 +1,10 @@
 //! Secrets and certificates of a store, which its configuration or a file has.
 
 use super::UnusableStore;
+use crate::input;
+use bytes::Bytes;
 use crossfeed_gateway::config::Secret;
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::path::Path;
 
 /// The most bytes of a file: certificates of many authorities.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -19,8 +17,10 @@ pub(super) fn read(secret: &Secret, key: &str) -> Result<String, UnusableStore> 
         Secret::File(path) => {
             let key = format!("{key}File");
             let bytes = read_file(path, &key)?;
-            let text = String::from_utf8(bytes)
-                .map_err(|_| unusable(path, &key, &"it is not text in UTF-8"))?;
+            let text = std::str::from_utf8(&bytes).map_err(|_| {
+                let path = path.display();
+                UnusableStore(format!("`store.{key}`: `{path}` is not text in UTF-8"))
+            })?;
             (text.trim_end_matches(['\r', '\n']).to_owned(), key)
         }
     };
@@ -33,22 +33,7 @@ pub(super) fn read(secret: &Secret, key: &str) -> Result<String, UnusableStore> 
 }
 
 /// The content of a file that the configuration names under this key.
-pub(super) fn read_file(path: &Path, key: &str) -> Result<Vec<u8>, UnusableStore> {
-    let read = || {
-        let mut bytes = Vec::new();
-        let file = File::open(path)?;
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::other("it is larger than 1 MiB"));
-        }
-        Ok(bytes)
-    };
-    read().map_err(|error| unusable(path, key, &error))
-}
-
-fn unusable(path: &Path, key: &str, error: &dyn std::fmt::Display) -> UnusableStore {
-    UnusableStore(format!(
-        "`store.{key}`: cannot read `{}`: {error}",
-        path.display()
-    ))
+pub(super) fn read_file(path: &Path, key: &str) -> Result<Bytes, UnusableStore> {
+    let read = input::read_at_most(path, MAX_FILE_BYTES);
+    read.map_err(|why| UnusableStore(format!("`store.{key}`: {why}")))
 }
