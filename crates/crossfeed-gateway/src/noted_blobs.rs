@@ -38,18 +38,25 @@ impl NotedBlobs {
         Ok(found.map(|found| found.value))
     }
 
-    /// Notes it, where the store has a place for the gateway's records.
+    /// Notes it, where the store has a place for the gateway's records. Where a store that is full has the same note
+    /// already, that stays.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store does not answer, or is full.
     pub async fn write(&self, store: Arc<dyn ResultStore>, place: &str) -> Result<(), StoreError> {
-        if let Some(records) = Records::of(store) {
-            records
-                .write(&key(place), self, Expected::Any, TIME)
-                .await?;
+        let Some(records) = Records::of(store) else {
+            return Ok(());
+        };
+        let key = key(place);
+        match records.write(&key, self, Expected::Any, TIME).await {
+            Err(error @ StoreError::NoSpace { .. }) => {
+                let found = records.read::<Self>(&key).await?;
+                let is_same = found.is_some_and(|found| found.value == *self);
+                is_same.then_some(()).ok_or(error)
+            }
+            written => written.map(drop),
         }
-        Ok(())
     }
 }
 
@@ -61,6 +68,20 @@ fn key(place: &str) -> Key {
 mod tests {
     use super::*;
     use crate::records::fake::LastingStore;
+    use std::sync::atomic::Ordering;
+
+    #[tokio::test]
+    async fn a_full_store_needs_no_second_note() {
+        let store = LastingStore::new();
+        let note = NotedBlobs::new(Some("a".to_owned()));
+        note.write(store.clone(), "s3://x").await.unwrap();
+        store.is_full.store(true, Ordering::Relaxed);
+        note.write(store.clone(), "s3://x").await.unwrap();
+        for (note, place) in [(&note, "s3://y"), (&NotedBlobs::new(None), "s3://x")] {
+            let full = note.write(store.clone(), place).await.unwrap_err();
+            assert!(matches!(full, StoreError::NoSpace { .. }), "{place}");
+        }
+    }
 
     #[tokio::test]
     async fn a_place_is_noted_with_its_key() {
