@@ -144,13 +144,12 @@ pub(super) fn number(answer: &str) -> u64 {
 #[test]
 fn a_session_over_http_goes_on_after_a_kill() {
     let state = directory("lasting-http");
-    let mut before = Listening::start("lasting-http", &state);
+    let before = Listening::start("lasting-http", &state);
     let session = before.begin("ann");
     let (status, answer) = before.call("ann", &session, &json!("one"));
     assert!(status == 200 && answer.contains("heard one"), "{answer}");
     assert_eq!(number(&answer), 1, "{answer}");
-    before.gateway.kill().unwrap();
-    drop(before);
+    before.kill();
 
     let after = Listening::start("lasting-http", &state);
     // It is another's, and reads as one that never was.
