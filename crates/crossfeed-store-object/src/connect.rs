@@ -113,8 +113,8 @@ pub enum OpenError {
         /// What the backend says, unless it shows a secret.
         reason: String,
     },
-    /// The directory was to be [there already](ObjectOptions::must_exist), and is missing or empty: its disk is not
-    /// mounted.
+    /// The directory was to be [there already](ObjectOptions::must_exist), and is missing or has nothing that was kept: its disk
+    /// is not mounted.
     #[error(
         "the directory has nothing of what was kept there: mount its disk, or name another directory"
     )]

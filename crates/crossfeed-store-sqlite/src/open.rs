@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs::{self, File},
+    hash::{BuildHasher as _, RandomState},
     io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
     process, thread,
@@ -304,7 +305,9 @@ impl<'o> Opening<'o> {
 
 /// Writes a file in a directory to the disk, and removes it.
 fn make_and_remove(directory: &Path) -> io::Result<()> {
-    let probe = directory.join(format!("crossfeed.{}.partial", process::id()));
+    // Of no other process, nor of one that was killed before it removed its own.
+    let number = RandomState::new().hash_one(process::id());
+    let probe = directory.join(format!("crossfeed.{number:016x}.partial"));
     let mut file = create(&probe)?;
     let written = file
         .write_all(&[1; PROBE_BYTES])

@@ -28,7 +28,7 @@ struct FileId {
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{name}: it was removed or replaced while it was open; put it back, or restart what uses it"
+    "{name}: it was removed or replaced while it was open; move the same one back, or restart what uses it"
 )]
 struct Gone {
     name: &'static str,

@@ -62,7 +62,7 @@ enum Found {
 }
 
 /// A result with its data, or how to repeat its call where the file is missing.
-enum Loaded {
+enum LoadOutcome {
     Whole(StoredResult),
     WithoutFile(Tombstone),
 }
@@ -356,8 +356,8 @@ impl Results {
             let result = match loaded {
                 Some(result) => Some(result),
                 None => match self.load(header, contents)? {
-                    Loaded::Whole(result) => Some(Arc::new(result)),
-                    Loaded::WithoutFile(about) => {
+                    LoadOutcome::Whole(result) => Some(Arc::new(result)),
+                    LoadOutcome::WithoutFile(about) => {
                         without_file = Some(about);
                         None
                     }
@@ -432,7 +432,11 @@ impl Results {
     }
 
     /// Reads a result, and checks it.
-    fn load(&self, header: Header, contents: Option<rows::Contents>) -> Result<Loaded, StoreError> {
+    fn load(
+        &self,
+        header: Header,
+        contents: Option<rows::Contents>,
+    ) -> Result<LoadOutcome, StoreError> {
         let call = header.call_id.clone();
         let (digest, bytes) = (&header.data_digest, header.data_bytes);
         let Some((arguments, data)) = contents else {
@@ -448,9 +452,9 @@ impl Results {
             _ => Content::Damaged,
         };
         match content {
-            Content::Whole(data) => Ok(Loaded::Whole(header.result(arguments, data))),
+            Content::Whole(data) => Ok(LoadOutcome::Whole(header.result(arguments, data))),
             Content::Damaged => Err(damaged_with(&call, DATA, about)),
-            Content::Missing => Ok(Loaded::WithoutFile(about)),
+            Content::Missing => Ok(LoadOutcome::WithoutFile(about)),
         }
     }
 

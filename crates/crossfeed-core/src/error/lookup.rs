@@ -147,8 +147,7 @@ impl LookupError {
         }
     }
 
-    /// Whether the store has no result. Of a call that was waited for, what it says of one that has gone is of an
-    /// earlier call of its id.
+    /// Whether the store has no result. After a wait, an expired or evicted one is of an earlier call with this id.
     pub(crate) fn is_without_result(&self) -> bool {
         matches!(
             self,

@@ -179,28 +179,32 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     } else {
         reader.view(offered.server)
     };
-    let notices = ready.notices.clone();
-    let (in_flight, why_not) = match begun {
-        Ok(in_flight) => (Some(in_flight), None),
-        Err(Unkept::NotNoted(why)) => (None, Some(why)),
-        Err(Unkept::Refused(_)) => (None, None),
+    let (kept, unnoted) = match begun {
+        Ok(in_flight) => {
+            let kept = RecordedCall {
+                shared: Arc::clone(shared),
+                replay: Replay {
+                    call_id: in_flight.call_id().clone(),
+                    offered: Arc::clone(&offered),
+                    view,
+                    shows: shared.shows(&said),
+                    can_read: is_own(builtin::READ),
+                    projection: ready.projection.clone(),
+                    notices: ready.notices.clone(),
+                    params: for_result,
+                },
+                in_flight,
+                ready,
+                asked,
+            };
+            (Some(kept), None)
+        }
+        Err(NoCallId::NotNoted(why)) => {
+            let unnoted = result::UnnotedCall { why, ready, asked };
+            (None, Some(unnoted))
+        }
+        Err(NoCallId::Refused(_)) => (None, None),
     };
-    let kept = in_flight.map(|in_flight| RecordedCall {
-        shared: Arc::clone(shared),
-        replay: Replay {
-            call_id: in_flight.call_id().clone(),
-            offered: Arc::clone(&offered),
-            view,
-            shows: shared.shows(&said),
-            can_read: is_own(builtin::READ),
-            projection: ready.projection.clone(),
-            notices: notices.clone(),
-            params: for_result,
-        },
-        in_flight,
-        ready,
-        asked,
-    });
     Ok(Forward {
         server: offered.server,
         params: sent,
@@ -217,7 +221,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
                         ..result::ResultNotes::default()
                     },
                 },
-                why_not: why_not.map(|why| (why, notices)),
+                unnoted,
             }),
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
@@ -257,7 +261,7 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
 }
 
 /// Why the result of a call will not be kept.
-enum Unkept {
+enum NoCallId {
     /// Its tool is never chained, or too much is in flight: its arguments hold no references.
     Refused(ErrorBodies),
     /// The store fails to note it, as this says. What can be read there may be referred to all the same.
@@ -271,17 +275,17 @@ async fn begun(
     name: &str,
     root: Cursor<'_>,
     arguments: Option<&Bytes>,
-) -> Result<InFlight, Unkept> {
+) -> Result<InFlight, NoCallId> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
         let why = refusal::flow_body(&FlowError::NotChained { to });
-        return Err(Unkept::Refused(why));
+        return Err(NoCallId::Refused(why));
     }
     for _ in 0..MAX_ID_TRIES {
         let next = shared.place.ids.next().await;
         let next = next.map_err(|error| {
             tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot give an id to a call");
-            Unkept::NotNoted(error.to_string())
+            NoCallId::NotNoted(error.to_string())
         })?;
         let Some(call_id) = next else {
             break;
@@ -292,14 +296,14 @@ async fn begun(
             Err(error) => {
                 if let BeginError::Store(error) = error {
                     tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record a call");
-                    return Err(Unkept::NotNoted(error.to_string()));
+                    return Err(NoCallId::NotNoted(error.to_string()));
                 }
                 // A client can make as many as it likes.
                 tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
                 // A model cannot raise limits.
                 let advice = "call again when other calls have returned";
                 let why = refusal::body(error.code(), error.to_string(), advice);
-                return Err(Unkept::Refused(why));
+                return Err(NoCallId::Refused(why));
             }
         };
         if let Some(parent) = TraceMeta::read(root).context() {
@@ -323,13 +327,13 @@ async fn begun(
     let message = "no id can be given to the call";
     let advice = "call it with values in place of references";
     let why = refusal::body(ErrorCode::StoreUnavailable, message, advice);
-    Err(Unkept::Refused(why))
+    Err(NoCallId::Refused(why))
 }
 
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    begun: Result<&InFlight, &Unkept>,
+    begun: Result<&InFlight, &NoCallId>,
     offered: &Arc<Offered>,
     written: Bytes,
     view: View,
@@ -349,9 +353,9 @@ async fn ready(
     let _room = room::to_read(shared, &written).await?;
     let (session, call_id) = match begun {
         Ok(in_flight) => (in_flight.session(), Some(in_flight.call_id())),
-        Err(Unkept::NotNoted(_)) => (shared.session(), None),
+        Err(NoCallId::NotNoted(_)) => (shared.session(), None),
         // It may be called all the same, but not with references.
-        Err(Unkept::Refused(why)) => {
+        Err(NoCallId::Refused(why)) => {
             let ready = unkept(shared, offered, &written).await;
             return ready.ok_or_else(|| why.clone());
         }
@@ -477,7 +481,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
     })
 }
 
-/// [`plain`] for a call that is [refused](Unkept::Refused) an id. The tool's own names are not words of ours; and what is
+/// [`plain`] for a call that is [refused](NoCallId::Refused) an id. The tool's own names are not words of ours; and what is
 /// never chained is left as it came.
 async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<PreparedCall> {
     let session = shared.session();

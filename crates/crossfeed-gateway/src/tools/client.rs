@@ -13,7 +13,7 @@ use super::{
     profile::{Choice, offers},
     reader::{self, Reader, ReaderHints},
     refusal::{self, ErrorBodies, Privacy},
-    result::{Passing, RecordedCall},
+    result::Passing,
     room,
     tasks::{TaskLimits, Tasks},
 };
@@ -411,11 +411,17 @@ impl ClientState {
 
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
-    pub(super) fn remember_round(&self, state: &str, kept: RecordedCall) {
+    pub(super) fn remember_round(
+        &self,
+        offered: &Offered,
+        state: &str,
+        ready: PreparedCall,
+        asked: Option<u64>,
+    ) {
         let mut round = Round {
-            asked: kept.asked,
-            ready: kept.ready,
-            place: Arc::clone(&kept.shared.place),
+            asked,
+            ready,
+            place: Arc::clone(&self.place),
         };
         // What is longer was charged when it was built.
         let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
@@ -426,10 +432,7 @@ impl ClientState {
             }
         }
         let mut rounds = self.rounds.lock();
-        rounds.put(
-            (Arc::clone(&kept.replay.offered.source), digest(state)),
-            round,
-        );
+        rounds.put((Arc::clone(&offered.source), digest(state)), round);
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
             if held <= MAX_ROUND_BYTES {

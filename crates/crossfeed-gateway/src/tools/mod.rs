@@ -277,7 +277,7 @@ impl Pending {
     async fn shown(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
-            None => self.unkept.finish(result).await,
+            None => self.unkept.finish(result, members).await,
         }
     }
 

@@ -9,6 +9,7 @@ use crossfeed_wire::{
     CallId, ErrorBody, ErrorCode, ErrorReport, Fault, printable, printable_lines,
 };
 use serde_json::{Value, json};
+use std::slice;
 
 /// The member of `_meta` under which errors stand for programs.
 const META: &str = "dev.crossfeed/error";
@@ -40,17 +41,17 @@ pub(super) fn body(
     vec![body]
 }
 
-/// Logs why a store failed, which its operator has to know, and no client.
-fn log_backend(failure: &Failure) {
-    let error = &failure.error;
-    if error.fault() == Fault::Backend {
+/// Logs why a store failed, which its operator has to know, and no client: once for one call.
+fn log_backend(failures: &[Failure]) {
+    let mut errors = failures.iter().map(|failure| &failure.error);
+    if let Some(error) = errors.find(|error| error.fault() == Fault::Backend) {
         tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(error), "cannot use a result");
     }
 }
 
 /// What is wrong with one result, or with what was asked of it.
 pub(super) fn from_failure(failure: &Failure) -> ErrorBodies {
-    log_backend(failure);
+    log_backend(slice::from_ref(failure));
     let mut body = failure.body();
     body.at = None;
     vec![body]
@@ -58,7 +59,7 @@ pub(super) fn from_failure(failure: &Failure) -> ErrorBodies {
 
 /// Why what was asked of the result of a call that has run cannot be shown.
 pub(super) fn parts_failed(failure: &Failure, call_id: &CallId) -> ErrorBodies {
-    log_backend(failure);
+    log_backend(slice::from_ref(failure));
     let mut body = failure.body();
     body.at = None;
     body.message = format!("the call has run, but: {}", body.message);
@@ -81,7 +82,7 @@ pub(super) fn kept_as(call_id: &CallId) -> String {
 
 /// Why a call of a tool is not made.
 pub(super) fn not_resolved(error: &ResolveError, offered: &Offered) -> ErrorBodies {
-    error.failures().iter().for_each(log_backend);
+    log_backend(error.failures());
     let mut bodies = error.bodies();
     for (body, failure) in bodies.iter_mut().zip(error.failures()) {
         if let Error::Read(error @ ReadError::NotOffered { .. }) = &failure.error {

@@ -27,7 +27,7 @@ local function forget_tombstone(id)
   if stone then
     call('HDEL', T, id)
     call('ZREM', Z, id)
-    call('HINCRBY', T, '', 0 - string.match(stone, '^%d+ %a %d (%d+)'))
+    call('HINCRBY', T, '', 0 - (string.match(stone, '^%d+ %a %d (%d+)') or 0))
   end
 end
 

@@ -73,15 +73,30 @@ if stage and call('EXISTS', stage) == 0 then
   return refuse('A')
 end
 
--- What must go is found first, so that nothing goes in vain.
-t = totals()
-local sums, held, count = {}, t.bytes, t.results
+-- What must go is found first, so that nothing goes in vain, but for damaged ones: without them it is known what is held.
+local sums, held, count
 local victims = {}
-if held + bytes > max_bytes or count + 1 > max_results then
+local function leave_out(r)
+  held = held - r.bytes
+  count = count - 1
+  sums[r.class] = sums[r.class] and sums[r.class] - r.bytes
+end
+local function sum_up()
+  t = totals()
+  sums, held, count = {}, t.bytes, t.results
   local all = call('HGETALL', M)
   for i = 1, #all, 2 do
     sums[all[i]] = tonumber(all[i + 1])
   end
+  for _, r in ipairs(victims) do
+    leave_out(r)
+  end
+end
+sum_up()
+local function lacks_room()
+  return held + bytes > max_bytes or count + 1 > max_results
+end
+if lacks_room() then
   local entries, done = {}, false
   -- The results, the least recently used first.
   local function entry(i)
@@ -89,19 +104,30 @@ if held + bytes > max_bytes or count + 1 > max_results then
       local ids = call('ZRANGE', U, #entries, #entries + 63)
       done = #ids == 0
       local heads = not done and call('HMGET', H, unpack(ids)) or {}
+      local is_stale = false
       for j, name in ipairs(ids) do
         local r = heads[j] and read(heads[j])
-        if r then
-          r.id, r.head = name, heads[j]
-          r.taken = pins[name] == r.token
+        if r and r.is_damaged then
+          take_away(name, heads[j], 'e')
+          is_stale = true
+        else
+          if r then
+            r.id, r.head = name, heads[j]
+            r.taken = pins[name] == r.token
+          end
+          entries[#entries + 1] = r or { taken = true }
         end
-        entries[#entries + 1] = r or { taken = true }
+      end
+      if is_stale then
+        sum_up()
+        -- All of these may have been damaged.
+        return entry(i)
       end
     end
     return entries[i]
   end
   local first = 1
-  while held + bytes > max_bytes or count + 1 > max_results do
+  while lacks_room() do
     local heavy
     for name, sum in pairs(sums) do
       if string.sub(name, 1, 1) == 's' and sum > held - sum then
@@ -111,7 +137,7 @@ if held + bytes > max_bytes or count + 1 > max_results then
     local is_plain = not heavy and (sums['r'] or 0) == 0
     local pick, last, i = nil, nil, first
     local r = entry(i)
-    while r and not pick do
+    while r and not pick and lacks_room() do
       if not r.taken then
         if is_plain or r.class == 'r' or r.class == heavy then
           pick = r
@@ -124,14 +150,14 @@ if held + bytes > max_bytes or count + 1 > max_results then
       r = entry(i)
     end
     pick = pick or last
-    if not pick then
+    if not lacks_room() then
+      break
+    elseif not pick then
       return refuse(held + bytes > max_bytes and 'B' or 'C')
     end
     pick.taken = true
-    held = held - pick.bytes
-    count = count - 1
-    sums[pick.class] = sums[pick.class] and sums[pick.class] - pick.bytes
     victims[#victims + 1] = pick
+    leave_out(pick)
   end
 end
 for _, r in ipairs(victims) do

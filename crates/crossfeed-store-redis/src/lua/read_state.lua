@@ -10,5 +10,5 @@ if not record then
   return false
 end
 local until_ = string.match(record, '^%d+ %x+ (%d+)')
--- One that cannot be read is given as it is: whoever asked for it says so.
+-- One that cannot be read is given as it is: the caller says so.
 return (not until_ or tonumber(until_) > now) and record

@@ -7,7 +7,7 @@ for i = 8, #ARGV, 2 do
     call('HSET', F, ARGV[i], table.concat({
       '1', flight.owner, flight.nonce, exact(now + ARGV[7]), ARGV[i + 1],
     }, ' '))
-  elseif call('HEXISTS', base .. 'h', ARGV[i]) == 0 then
+  elseif call('HEXISTS', H, ARGV[i]) == 0 then
     lost[#lost + 1] = ARGV[i]
   end
 end

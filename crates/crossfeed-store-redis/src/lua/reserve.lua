@@ -35,7 +35,7 @@ end
 if not most then
   return { is_over and 'B' or 'C', {} }
 end
--- Which of its results go first: see `put.lua`.
+-- Which of its results go first: see `make_room.lua`.
 local total, heavy, repeatable = tonumber(call('ZSCORE', O, most) or 0), '', '0'
 local classes = call('HGETALL', C)
 for i = 1, #classes, 2 do

@@ -5,7 +5,7 @@ if head then
   local token, born, place = string.match(head, '^%d+ (%x+) %d+ (%d+) %S+ %S+ (%a)')
   local score = call('ZSCORE', U, id)
   local used = tonumber(score or born or now)
-  -- A header that cannot be read is given as it is: whoever asked for it says so.
+  -- A header that cannot be read is given as it is: the caller says so.
   born = tonumber(born) or used
   local is_same = token == ARGV[7]
   if not is_over(used, born) or (is_same and ARGV[8] == '1') then

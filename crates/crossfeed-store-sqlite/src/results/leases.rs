@@ -2,7 +2,7 @@
 
 use super::{
     Found, Results, SharedResults, gone,
-    rows::{OF_CALL, OF_SCOPE, call_values, has_row, scope_values},
+    rows::{OF_CALL, OF_SCOPE, call_values, scope_values},
 };
 use crate::{
     blocking::run,
@@ -54,7 +54,10 @@ impl Results {
         let mut lost = Vec::new();
         for call in calls {
             let is_kept = self.sql(renew(&transaction, owner, call, now, until))?
-                || self.sql(has_row(&transaction, &call.scope, &call.call_id))?;
+                || match self.find(&transaction, &call.scope, &call.call_id, now) {
+                    Err(StoreError::Damaged { .. }) => true,
+                    found => matches!(found?, Found::Live(_)),
+                };
             if !is_kept {
                 lost.push(call.clone());
             }
@@ -93,9 +96,11 @@ impl Results {
         let transaction = self.sql(reader.unchecked_transaction())?;
         let mut running = Vec::new();
         for call in on {
-            let leased = gone::leased(&transaction, scope, call, now);
-            if self.about(call, leased)?.is_some() {
-                running.push(call.clone());
+            match self.about(call, gone::leased(&transaction, scope, call, now)) {
+                Ok(Some(_)) => running.push(call.clone()),
+                // What cannot be read of one call harms no wait for another.
+                Ok(None) | Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         let waits = self.sql(all_waits(&transaction, scope, now))?;

@@ -339,14 +339,6 @@ pub(super) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
     Ok(files.into_iter().flatten().collect())
 }
 
-/// Whether a call has a row.
-pub(super) fn has_row(connection: &Connection, scope: &Scope, call: &CallId) -> Result<bool> {
-    let query = format!("SELECT EXISTS (SELECT 1 FROM results WHERE {OF_CALL})");
-    answer(connection, &query, call_values(scope, call), |row| {
-        row.get(0)
-    })
-}
-
 /// Whether anything is known of a session.
 pub(super) fn has_session(connection: &Connection, scope: &Scope) -> Result<bool> {
     let tables = ["results", "gone", "leases", "waits"];

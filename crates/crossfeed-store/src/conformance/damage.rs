@@ -13,14 +13,15 @@ pub trait DamageHarness: Harness {
     async fn damage(&self, scope: &Scope, call: &CallId);
 }
 
-/// A result whose header is damaged is named by who asks for it, and stands in nobody else's way: others are listed,
-/// found and recorded, and it goes when its time is over, when there has to be room, and with its session.
+/// A result whose header is damaged is named by who asks for it, and harms no other: those are listed, found
+/// and recorded, and it goes when its time is over, when there has to be room, and with its session.
 ///
 /// # Panics
 ///
 /// When the store breaks its contract.
 pub async fn a_damaged_result_harms_no_other(harness: &dyn DamageHarness) {
     let limits = MemoryLimits::default()
+        .with_session_bytes(100)
         .with_session_results(3)
         .with_time_to_live(MINUTE)
         .with_max_age(10 * MINUTE);
@@ -51,6 +52,20 @@ pub async fn a_damaged_result_harms_no_other(harness: &dyn DamageHarness) {
     a.puts("bad", text("bad"), Recorded::New, "it has gone")
         .await;
     a.found("bad", "after it was recorded again").await;
+
+    // Of the bytes that it took none are held once it has gone.
+    a.remove().await;
+    let long = |length: usize| text(&"x".repeat(length));
+    a.puts("c1", long(10), Recorded::New, "beside what will be damaged")
+        .await;
+    a.puts("bad", long(60), Recorded::New, "its id is free")
+        .await;
+    harness.damage(&a.scope, &bad).await;
+    let why = "what is damaged makes room";
+    a.puts("c2", long(50), Recorded::New, why).await;
+    a.found("c2", why).await;
+    a.puts("bad", text("bad"), Recorded::New, "it has gone")
+        .await;
 
     harness.damage(&a.scope, &bad).await;
     harness.advance(MINUTE).await;

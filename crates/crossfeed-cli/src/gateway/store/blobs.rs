@@ -20,15 +20,23 @@ pub(super) async fn open(
     config: &GatewayConfig,
     store: &Arc<dyn ResultStore>,
 ) -> Result<Option<Arc<dyn BlobStore>>, UnusableStore> {
-    let Some((place, opened)) = Opened::of(config, store).await? else {
+    let Some((url, place)) = BlobPlace::of(config, store).await? else {
         return Ok(None);
     };
-    opened.try_out(START_TIMEOUT).await?;
-    let key = opened.keys.and_then(|keys| keys.current(""));
+    match place.try_out(START_TIMEOUT).await {
+        // What is there can be read.
+        Err(error @ (StoreError::NoSpace { .. } | StoreError::ReadOnly { .. }))
+            if place.is_noted =>
+        {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "large results and artifacts cannot be kept");
+        }
+        tried => drop(tried.map_err(|error| place.unusable(&error))?),
+    }
+    let key = place.keys.and_then(|keys| keys.current(""));
     let note = NotedBlobs::new(key.map(|key| key.id().to_owned()));
-    let noted = note.write(Arc::clone(store), place).await;
+    let noted = note.write(Arc::clone(store), url).await;
     noted.map_err(|error| UnusableStore::new(config, &error))?;
-    Ok(Some(Arc::new(opened.blobs)))
+    Ok(Some(Arc::new(place.blobs)))
 }
 
 /// Reaches it, and says how it does.
@@ -36,23 +44,26 @@ pub(super) async fn probe(
     config: &GatewayConfig,
     store: &Arc<dyn ResultStore>,
 ) -> Result<Option<String>, UnusableStore> {
-    let Some((_, opened)) = Opened::of(config, store).await? else {
+    let Some((_, place)) = BlobPlace::of(config, store).await? else {
         return Ok(None);
     };
-    let found = opened.try_out(Duration::ZERO).await?;
-    Ok(Some(match opened.keys {
+    let found = place.try_out(Duration::ZERO).await;
+    let found = found.map_err(|error| place.unusable(&error))?;
+    Ok(Some(match place.keys {
         Some(keys) => format!("{found}; {keys}"),
         None => format!("{found}; not encrypted"),
     }))
 }
 
 /// A place, of which no server was asked yet.
-struct Opened {
+struct BlobPlace {
     blobs: ObjectBlobs,
     keys: Option<Arc<Keys>>,
+    /// Whether gateways have used it.
+    is_noted: bool,
 }
 
-impl Opened {
+impl BlobPlace {
     /// The place that is configured, and its URL, unless something is missing that earlier gateways had there.
     async fn of<'c>(
         config: &'c GatewayConfig,
@@ -69,9 +80,10 @@ impl Opened {
         let keys = keys(&config.store)?;
         let noted = NotedBlobs::read(Arc::clone(store), place).await;
         let noted = noted.map_err(|error| UnusableStore::new(config, &error))?;
+        let is_noted = noted.is_some();
         let mut options = ObjectOptions::default()
             .with_settings(blob_settings.clone())
-            .with_must_exist(noted.is_some());
+            .with_must_exist(is_noted);
         let has = |id: &str| {
             keys.as_ref()
                 .is_some_and(|keys| keys.by_id("", id).is_some())
@@ -88,14 +100,22 @@ impl Opened {
         let opened = ObjectBlobs::from_url(place, options);
         let blobs = opened
             .map_err(|error| UnusableStore(format!("`store.blobs`: {}", with_causes(&error))))?;
-        Ok(Some((place, Self { blobs, keys })))
+        let opened = Self {
+            blobs,
+            keys,
+            is_noted,
+        };
+        Ok(Some((place, opened)))
     }
 
-    async fn try_out(&self, patience: Duration) -> Result<String, UnusableStore> {
+    async fn try_out(&self, patience: Duration) -> Result<String, StoreError> {
         let try_out = async || self.blobs.probe().await;
         let found = patiently(patience, "waiting for the place of large results", try_out).await;
-        let named = |error: StoreError| UnusableStore::named(&self.blobs.to_string(), &error);
-        Ok(found.map_err(named)?.to_string())
+        Ok(found?.to_string())
+    }
+
+    fn unusable(&self, error: &StoreError) -> UnusableStore {
+        UnusableStore::named(&self.blobs.to_string(), error)
     }
 }
 

@@ -108,8 +108,18 @@ pub(super) struct UnkeptCall {
     pub(super) shared: Arc<Shared>,
     /// How its result is shown, with what is to be said of a failure.
     pub(super) show: Show,
-    /// How the store failed to note a call whose result would else be recorded, and what the model should hear of it.
-    pub(super) why_not: Option<(String, Notices)>,
+    /// Where only the store is in the way.
+    pub(super) unnoted: Option<UnnotedCall>,
+}
+
+/// A call that the store failed to note.
+pub(super) struct UnnotedCall {
+    /// How it failed.
+    pub(super) why: String,
+    /// What the call was resolved to.
+    pub(super) ready: PreparedCall,
+    /// A digest of the name and the arguments as the client wrote them.
+    pub(super) asked: Option<u64>,
 }
 
 impl UnkeptCall {
@@ -118,28 +128,59 @@ impl UnkeptCall {
         self.show.said.note.as_deref()
     }
 
-    /// The answer as the client is to see it: as it came, but for what is said beside it.
-    pub(super) async fn finish(self, result: Bytes) -> Body {
+    /// The answer as the client is to see it: as it came, but for what is said beside it. `members` says where those of
+    /// the result are, if that is known.
+    pub(super) async fn finish(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         let (shared, mut show) = (self.shared, self.show);
         let passing = show.passing;
-        let Some((why, notices)) = self.why_not else {
-            if show.said.note.is_some() && is_failure(&result).await {
-                return noticed_failure(result, show).await.into();
-            }
-            return passthrough::on(result, passing).await.into();
-        };
-        show.said.notices = notices;
-        let (answer, _, _room) = answer(&shared, &result, Shows::Unknown).await;
-        match answer {
-            Answer::Result { .. } => {
-                show.said.note = Some(no_reference(&why));
-                unrecorded(&shared, result, show).await
-            }
-            Answer::Failure { .. } => noticed_failure(result, show).await.into(),
-            Answer::Unread => room::unread(&shared).into(),
-            Answer::InputRequired(_) | Answer::Task(_) | Answer::Other => {
+        let Some(unnoted) = self.unnoted else {
+            return if show.said.note.is_some() && is_failure(&result).await {
+                noticed_failure(result, show).await.into()
+            } else {
                 passthrough::on(result, passing).await.into()
+            };
+        };
+        show.said.notices.clone_from(&unnoted.ready.notices);
+        let mut noted = show.clone();
+        noted.said.note = Some(no_reference(&unnoted.why));
+        let (answer, ahead, _room) = if show.is_for_program() {
+            let (answer, body) = skimmed(&shared, &result, members, &noted).await;
+            (answer, body, shared.account.nothing())
+        } else {
+            let (answer, _, room) = answer(&shared, &result, Shows::Unknown).await;
+            (answer, None, room)
+        };
+        let figures = shared.tools.figures.server(show.offered.server);
+        let is_for_program = show.is_for_program();
+        let shown = match answer {
+            Answer::Result { .. } => {
+                figures.result(metrics::ResultOutcome::Refused);
+                match ahead {
+                    None if !is_for_program => {
+                        Some(unrecorded(&shared, result.clone(), noted).await)
+                    }
+                    ahead => ahead,
+                }
             }
+            Answer::Failure { .. } => {
+                figures.result(metrics::ResultOutcome::Failed);
+                if show.said.texts().next().is_some() {
+                    Some(noticed_failure(result.clone(), show).await.into())
+                } else {
+                    None
+                }
+            }
+            Answer::InputRequired(Some(state)) => {
+                let UnnotedCall { ready, asked, .. } = unnoted;
+                shared.remember_round(&show.offered, &state, ready, asked);
+                None
+            }
+            // Also where there is no room to read it: nothing else has it.
+            _ => None,
+        };
+        match shown {
+            Some(shown) => shown,
+            None => passthrough::on(result, passing).await.into(),
         }
     }
 }
@@ -255,7 +296,8 @@ impl RecordedCall {
             Answer::Other => None,
             Answer::InputRequired(state) => {
                 if let Some(state) = state {
-                    shared.remember_round(&state, self);
+                    let offered = &self.replay.offered;
+                    shared.remember_round(offered, &state, self.ready, self.asked);
                 }
                 None
             }

@@ -273,7 +273,7 @@ async fn what_a_store_cannot_note_is_called_all_the_same_and_says_so() {
         "call_1"
     );
     let result = json!({"content": [{"type": "text", "text": "y"}]});
-    let failed = json!({"isError": true, "content": []});
+    let failed = json!({"isError": true, "structuredContent": [1]});
     let full = "the store cannot write: it has no space left";
     for (fault, why) in [
         (&store.is_full, full),
@@ -287,7 +287,7 @@ async fn what_a_store_cannot_note_is_called_all_the_same_and_says_so() {
             assert_eq!(shown["content"][0]["text"], "y", "{call}");
             assert!(said.ends_with(why), "{call}: {said}");
             let shown = returned(&client, "search", failed.clone()).await;
-            assert_eq!(shown["isError"], true);
+            assert_eq!(shown, failed, "{call}: it comes as it came");
             // What is there can be read by all that cannot be noted.
             let referred = referred(&client, "call_1", None).await;
             if why == full {
@@ -300,6 +300,34 @@ async fn what_a_store_cannot_note_is_called_all_the_same_and_says_so() {
         fault.store(false, Ordering::Relaxed);
     }
     assert!(number(&recorded(&client, params("search", json!({})), "z").await) > 1);
+}
+
+#[tokio::test]
+async fn what_goes_on_from_a_question_knows_whose_data_was_asked_about_though_nothing_was_noted() {
+    let store = LastingStore::new();
+    let flows = vec![FlowRule::new("no", "a/fetch", "a/typed", false)];
+    let world = World::over(&store, None, flows).await;
+    let client = world.client(caller(named("a"), Some("1"))).await;
+    let secret = recorded(&client, params("fetch", json!({"url": "u"})), "x").await;
+    let question =
+        json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
+    let question = Bytes::from(question.to_string());
+    // The server says the same to all.
+    let before = forward(&client, params("search", json!({}))).await;
+    before.pending.finish(question.clone()).await;
+    store.is_full.store(true, Ordering::Relaxed);
+    for _ in 0..20 {
+        forward(&client, params("search", json!({}))).await;
+    }
+    let asked = forward(&client, params("search", json!({"q": {"$tool": secret}}))).await;
+    asked.pending.finish(question).await;
+    let go_on = json!({"name": "search", "arguments": {}, "requestState": "st"});
+    let go_on = Bytes::from(go_on.to_string());
+    forward(&client, go_on.clone()).await;
+    store.is_full.store(false, Ordering::Relaxed);
+    let id = recorded(&client, go_on, "y").await;
+    let answer = answered(&client, params("typed", json!({"v": {"$tool": id}}))).await;
+    assert!(error(&answer).starts_with("flow.refused"), "{answer}");
 }
 
 #[tokio::test]
