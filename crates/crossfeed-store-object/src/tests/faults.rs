@@ -266,5 +266,5 @@ fn a_directory_that_cannot_be_made_is_an_error() {
     fs::write(directory.0.join("file"), "").unwrap();
     let url = format!("{}/file/x", directory.url());
     let opened = ObjectBlobs::from_url(&url, ObjectOptions::default());
-    assert!(matches!(opened, Err(crate::OpenError::Directory(_))));
+    assert!(matches!(opened, Err(OpenError::Directory(_))));
 }
