@@ -248,6 +248,40 @@ impl Shared {
         place.map_or_else(|| Arc::clone(self), |place| self.at(place))
     }
 
+    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
+    /// resolved anew then.
+    pub(super) fn remember_round(
+        &self,
+        offered: &Offered,
+        state: &str,
+        ready: PreparedCall,
+        asked: Option<u64>,
+    ) {
+        let mut round = Round {
+            asked,
+            ready,
+            place: Arc::clone(&self.place),
+        };
+        // What is longer was charged when it was built.
+        let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
+        if let Some(arguments) = short {
+            match self.account.charge(arguments.len(), Purpose::Resolved) {
+                Some(charge) => round.ready.arguments = Some(charge.hold(arguments)),
+                None => round.slim(),
+            }
+        }
+        let mut rounds = self.rounds.lock();
+        rounds.put((Arc::clone(&offered.source), digest(state)), round);
+        let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
+        for (_, round) in rounds.iter_mut().rev() {
+            if held <= MAX_ROUND_BYTES {
+                break;
+            }
+            held -= round.bytes();
+            round.slim();
+        }
+    }
+
     pub(super) fn privacy(&self) -> Privacy {
         Privacy {
             is_shared: self.place.is_shared,
@@ -407,40 +441,6 @@ impl ClientState {
     /// Whether the client's revision is without sessions.
     pub(super) fn is_stateless(&self) -> bool {
         self.audience.revision.is_stateless()
-    }
-
-    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
-    /// resolved anew then.
-    pub(super) fn remember_round(
-        &self,
-        offered: &Offered,
-        state: &str,
-        ready: PreparedCall,
-        asked: Option<u64>,
-    ) {
-        let mut round = Round {
-            asked,
-            ready,
-            place: Arc::clone(&self.place),
-        };
-        // What is longer was charged when it was built.
-        let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
-        if let Some(arguments) = short {
-            match self.account.charge(arguments.len(), Purpose::Resolved) {
-                Some(charge) => round.ready.arguments = Some(charge.hold(arguments)),
-                None => round.slim(),
-            }
-        }
-        let mut rounds = self.rounds.lock();
-        rounds.put((Arc::clone(&offered.source), digest(state)), round);
-        let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
-        for (_, round) in rounds.iter_mut().rev() {
-            if held <= MAX_ROUND_BYTES {
-                break;
-            }
-            held -= round.bytes();
-            round.slim();
-        }
     }
 
     /// What a call was resolved to that was answered with this state, if it is the same call, of the
