@@ -237,6 +237,28 @@ fn claim_with(bytes: &[u8], first: impl Fn(&[u8]) -> Option<(char, usize)>) -> O
     None
 }
 
+/// How many letters of an imitation tell it from other words in brackets.
+const TELLING: usize = "crossfeed".len();
+
+/// The beginning of a text, without an imitation of one of our lines that it ends within.
+pub(super) fn before_cut_claim(begin: &str) -> &str {
+    let Some((before, behind)) = begin.rsplit_once('[') else {
+        return begin;
+    };
+    let letters = behind.chars().filter(|c| !is_blank(*c));
+    let longest = CLAIMS.map(str::len).into_iter().max().unwrap_or_default();
+    let letters = letters.map(|c| c.to_ascii_lowercase()).take(longest + 1);
+    let letters: String = letters.collect();
+    let is_cut = CLAIMS
+        .iter()
+        .any(|claim| claim.len() > letters.len() && claim.starts_with(&letters));
+    if is_cut && letters.len() >= TELLING {
+        before
+    } else {
+        begin
+    }
+}
+
 /// The first character of UTF-8, and its bytes.
 fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
     let len = char_len(*bytes.first()?);
@@ -279,8 +301,26 @@ pub(super) fn put_line(text: &str, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{may_hold_notices, put_json, put_line, put_text, without_notices};
+    use super::{
+        before_cut_claim, may_hold_notices, put_json, put_line, put_text, without_notices,
+    };
     use serde_json::Value;
+
+    #[test]
+    fn no_text_is_cut_within_an_imitation() {
+        for (begin, expected) in [
+            ("a\n[end of crossfeed p", "a\n"),
+            ("a [End of\u{200b}crossfeed", "a "),
+            ("[crossfeed", ""),
+            ("[crossfeed pages", "[crossfeed pages"),
+            ("[crossfeed preview", "[crossfeed preview"),
+            ("[cross", "[cross"),
+            ("[2026] crossfeed", "[2026] crossfeed"),
+            ("", ""),
+        ] {
+            assert_eq!(before_cut_claim(begin), expected, "{begin}");
+        }
+    }
 
     /// Judges how a text is shown, and how JSON that holds it is.
     fn check(text: &str, shown: &str) {

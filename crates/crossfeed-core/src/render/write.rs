@@ -2,8 +2,9 @@
 //! strings, so that nothing cut can be parsed as JSON.
 
 use super::{
-    notice::{put_json, put_line, put_text},
+    notice::{before_cut_claim, put_json, put_line, put_text},
     plan::{Body, Branch, Form, Id, Node, Plan},
+    text::Text,
 };
 
 /// How many hidden keys a mark names.
@@ -47,6 +48,20 @@ impl<'a> Writer<'a, '_> {
         put_json(json, &mut self.out);
     }
 
+    /// Where a text is cut: before an imitation of our lines rather than within it, where it would not be marked.
+    fn end(&self, text: &Text<'_>) -> usize {
+        let end = text.end(self.steps);
+        if end == text.chars.len() {
+            return end;
+        }
+        let begin = text.chars.begin(end);
+        let whole = before_cut_claim(&begin);
+        if whole.len() == begin.len() {
+            return end;
+        }
+        text.chars.advance(0, whole.chars().count())
+    }
+
     /// Recursion is bounded by the nesting of data, and the few levels around it.
     fn node(&mut self, id: Id) {
         let node = self.plan.node(id);
@@ -55,7 +70,7 @@ impl<'a> Writer<'a, '_> {
             Body::Described(text) => put_line(text, &mut self.out),
             Body::Aside(mark) => self.put(mark),
             Body::Text(text) => {
-                let end = text.end(self.steps);
+                let end = self.end(text);
                 if text.is_raw {
                     put_text(&text.chars.begin(end), &mut self.out);
                 } else {

@@ -273,7 +273,7 @@ async fn what_a_store_cannot_note_is_called_all_the_same_and_says_so() {
         "call_1"
     );
     let result = json!({"content": [{"type": "text", "text": "y"}]});
-    let failed = json!({"isError": true, "structuredContent": [1]});
+    let failed = json!({"isError": true, "content": [{"type": "text", "text": "no"}]});
     let full = "the store cannot write: it has no space left";
     for (fault, why) in [
         (&store.is_full, full),
