@@ -55,7 +55,7 @@ pub async fn a_damaged_result_harms_no_other(harness: &dyn DamageHarness) {
 
     // Of the bytes that it took none are held once it has gone.
     a.remove().await;
-    let long = |length: usize| text(&"x".repeat(length));
+    let long = |length: usize| text("x".repeat(length));
     a.puts("c1", long(10), Recorded::New, "beside what will be damaged")
         .await;
     a.puts("bad", long(60), Recorded::New, "its id is free")
