@@ -88,12 +88,14 @@ pub fn compare(rows: &mut [Contender<'_>], time: Duration, least_rounds: usize) 
         .collect()
 }
 
-/// How many iterations a sample needs; finding out warms up as well.
+/// How many iterations a sample needs; finding out warms up as well. What is done only the first time, as loading a
+/// script, does not count.
 fn iterations(row: &mut Contender<'_>) -> u64 {
     let mut iterations = 1;
     if !row.counted {
         return iterations;
     }
+    (row.run)(iterations);
     loop {
         let taken = (row.run)(iterations);
         if taken >= SAMPLE {
@@ -115,7 +117,20 @@ fn median(mut samples: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{Contender, SAMPLE, iterations, median};
+    use std::time::Duration;
+
+    #[test]
+    fn a_slow_beginning_makes_no_short_samples() {
+        let mut is_first = true;
+        let mut row = Contender::timed(move |n| {
+            if std::mem::take(&mut is_first) {
+                return 3 * SAMPLE;
+            }
+            Duration::from_micros(10 * n)
+        });
+        assert!(iterations(&mut row) >= 200);
+    }
 
     #[test]
     fn median_is_the_middle() {
