@@ -45,18 +45,11 @@ impl NotedBlobs {
     ///
     /// The store does not answer, or is full.
     pub async fn write(&self, store: Arc<dyn ResultStore>, place: &str) -> Result<(), StoreError> {
-        let Some(records) = Records::of(store) else {
-            return Ok(());
-        };
-        let key = key(place);
-        match records.write(&key, self, Expected::Any, TIME).await {
-            Err(error @ StoreError::NoSpace { .. }) => {
-                let found = records.read::<Self>(&key).await?;
-                let is_same = found.is_some_and(|found| found.value == *self);
-                is_same.then_some(()).ok_or(error)
-            }
-            written => written.map(drop),
+        if let Some(records) = Records::of(store) {
+            let key = key(place);
+            records.keep(&key, self, Expected::Any, TIME).await?;
         }
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod session;
 use bytes::Bytes;
 use crossfeed_store::{
     Damage, Digest, Expected, Listed, ListedArtifact, ResultStore, StateStore, StoreError,
+    with_causes,
 };
 use crossfeed_wire::Scope;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -126,6 +127,34 @@ impl Records {
         self.state()?
             .write(&key.0, Bytes::from(text), expected, time)
             .await
+    }
+
+    /// The same for a record that may be there already, to be kept for longer. Where the store is full, that stays.
+    pub(crate) async fn keep<T>(
+        &self,
+        key: &Key,
+        value: &T,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError>
+    where
+        T: Serialize + DeserializeOwned + PartialEq + Sync,
+    {
+        let error = match self.write(key, value, expected, time).await {
+            Err(error @ StoreError::NoSpace { .. }) => error,
+            written => return written,
+        };
+        let found = self.read::<T>(key).await?;
+        let Some(same) = found.filter(|found| found.value == *value) else {
+            return Err(error);
+        };
+        tracing::warn!(
+            target: "crossfeed::gateway",
+            error = with_causes(&error),
+            record = key.0,
+            "cannot keep a record for longer"
+        );
+        Ok(Some(same.version))
     }
 
     pub(crate) async fn remove(&self, key: &Key) -> Result<(), StoreError> {

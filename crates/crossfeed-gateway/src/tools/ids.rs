@@ -8,7 +8,7 @@ use crate::{
     records::{self, Records},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use crossfeed_store::{Expected, StoreError, with_causes};
+use crossfeed_store::{Expected, StoreError};
 use crossfeed_wire::{CallId, Scope};
 use data_encoding::{BASE32_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -36,7 +36,7 @@ const KEY_TIME: Duration = Duration::from_secs(400 * 24 * 3600);
 #[derive(Clone)]
 pub(super) struct Key(Arc<Option<[u8; 32]>>);
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct KeyRecord {
     #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
     key: [u8; 32],
@@ -77,22 +77,16 @@ impl Key {
         };
         let at = Self::at();
         loop {
-            let found = records.read::<KeyRecord>(&at).await?;
-            let (key, expected) = match &found {
+            let (key, expected) = match records.read::<KeyRecord>(&at).await? {
                 Some(found) => (found.value.key, Expected::Version(found.version)),
                 None => (own, Expected::Absent),
             };
             let record = KeyRecord { key };
-            match records.write(&at, &record, expected, KEY_TIME).await {
-                // Another gateway wrote one meanwhile.
-                Ok(None) => continue,
-                // What is there can be read, and the key is: it is only not kept for longer.
-                Err(error @ StoreError::NoSpace { .. }) if found.is_some() => {
-                    tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot note that the key of call ids is in use");
-                }
-                written => drop(written?),
+            // Else another gateway wrote one meanwhile.
+            let kept = records.keep(&at, &record, expected, KEY_TIME);
+            if kept.await?.is_some() {
+                return Ok(Self(Arc::new(Some(key))));
             }
-            return Ok(Self(Arc::new(Some(key))));
         }
     }
 }

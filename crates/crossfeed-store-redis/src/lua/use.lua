@@ -1,4 +1,5 @@
 -- What scripts share that find results in use.
+
 -- A write that changes nothing and takes no memory. A primary that was replaced refuses it where `min-replicas-to-write` is
 -- set, instead of answering from the past. A server whose memory is full accepts all writes of a script after it.
 local function confirm()

@@ -151,15 +151,13 @@ impl UnkeptCall {
             (answer, None, room)
         };
         let figures = shared.tools.figures.server(show.offered.server);
-        let is_for_program = show.is_for_program();
         let shown = match answer {
             Answer::Result { .. } => {
                 figures.result(metrics::ResultOutcome::Refused);
-                match ahead {
-                    None if !is_for_program => {
-                        Some(unrecorded(&shared, result.clone(), noted).await)
-                    }
-                    ahead => ahead,
+                if show.is_for_program() {
+                    ahead
+                } else {
+                    Some(unrecorded(&shared, result.clone(), noted).await)
                 }
             }
             Answer::Failure { .. } => {
