@@ -37,6 +37,7 @@ mod members;
 mod pattern;
 mod private_file;
 mod records;
+mod replica;
 mod sync;
 #[cfg(unix)]
 mod wide;

@@ -75,6 +75,8 @@ pub struct KeptSession {
     pub(crate) record: SessionRecord,
     /// The room reserved for its connections, by server.
     pub(crate) rooms: HashMap<usize, Arc<Permit>>,
+    /// The term of this replica in which it was taken up.
+    pub(crate) term: u64,
 }
 
 impl KeptSession {
@@ -82,6 +84,30 @@ impl KeptSession {
     pub fn first_number(&self) -> u64 {
         first_number(self.own.generation())
     }
+}
+
+/// Another replica of the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Peer {
+    /// A word that no other has.
+    pub name: String,
+    /// The URL at which it is reached, without a path.
+    pub address: String,
+}
+
+/// What is known of a session that this process does not have.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a session is in one of these places"
+)]
+pub enum Recalled {
+    /// It is this process's from now on.
+    Here(Box<KeptSession>),
+    /// Another replica has it, and is alive.
+    There(Peer),
+    /// Nothing is kept of it.
+    Nowhere,
 }
 
 /// A session of before cannot be taken up now.
@@ -107,9 +133,8 @@ pub trait Hub: Send + Sync {
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient>;
 
-    /// Takes up what is kept of the session of this id, if it is the principal's, and reserves the processes and
-    /// descriptors of its connections to servers; none where nothing is kept. From then on it is this process's. One
-    /// call at a time for one session.
+    /// Takes up what is kept of the session of this id, if it is the principal's and no other replica has it, and reserves
+    /// the processes and descriptors of its connections to servers. One call at a time for one session.
     ///
     /// # Errors
     ///
@@ -119,8 +144,34 @@ pub trait Hub: Send + Sync {
         &self,
         _session: &str,
         _principal: &Principal,
-    ) -> Result<Option<KeptSession>, RecallError> {
-        Ok(None)
+    ) -> Result<Recalled, RecallError> {
+        Ok(Recalled::Nowhere)
+    }
+
+    /// Whether another replica is alive, though it may be about to end.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    async fn is_alive(&self, _peer: &Peer) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// The answer to a request whose replica is gone: it may have run.
+    fn lost(&self, request: &Message) -> Message {
+        Message::failure(request.id(), &RpcError::outcome_unknown())
+    }
+
+    /// Lets other replicas take up the sessions of this process, which ends soon.
+    async fn leave(&self) {}
+
+    /// Asks the store whether it answers.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    async fn is_ready(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Connects the client of a session that goes on.
@@ -212,6 +263,15 @@ pub trait HubClient: Send + Sync {
     /// Whether another process has taken the session up, or ended it: here it is to be closed, which removes nothing.
     fn has_moved(&self) -> bool {
         false
+    }
+
+    /// Whether the session is this process's still, of which it is sure: else it [has moved](Self::has_moved).
+    ///
+    /// # Errors
+    ///
+    /// That is unknown: another replica may have taken it up, and the store does not answer.
+    async fn is_own(&self) -> Result<bool, StoreError> {
+        Ok(!self.has_moved())
     }
 
     /// Has no process go on with the session, before it is closed. Whether it was this process's: else it

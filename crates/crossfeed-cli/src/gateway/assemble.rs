@@ -361,7 +361,10 @@ pub(super) async fn gateway(
             .map_err(unclaimed)?,
         None => None,
     };
-    Ok((Gateway::new(config, connectors, tools, metrics), claim))
+    let gateway = Gateway::new(config, connectors, tools, metrics);
+    let joined = gateway.join().await;
+    joined.map_err(|error| UnusableStore::new(gateway.config(), &error))?;
+    Ok((gateway, claim))
 }
 
 /// The session is not this process's.

@@ -54,6 +54,7 @@ pub(super) fn run(
                 Ok(())
             }
             never = gateway.sweep() => match never {},
+            never = gateway.stay() => match never {},
         }
     });
     drop(watching);

@@ -342,6 +342,9 @@ pub struct ListenConfig {
     pub hosts: Vec<String>,
     /// Origins that requests of browsers may come from, besides those of the address itself.
     pub origins: Vec<String>,
+    /// Where other replicas over the same store reach this one, as a URL without a path. If absent, they take its sessions
+    /// up instead.
+    pub advertise: Option<String>,
 }
 
 impl ListenConfig {
@@ -370,6 +373,7 @@ impl ListenConfig {
             anonymous: false,
             hosts: Vec::new(),
             origins: Vec::new(),
+            advertise: None,
         }
     }
 }
@@ -459,6 +463,9 @@ pub struct Limits {
     pub start_timeout: Duration,
     /// How long calls may keep running once the gateway shuts down.
     pub shutdown: Duration,
+    /// How long the gateway serves on once it is told to end, while it says that it does; if absent, 5 s where other
+    /// replicas reach it, else not at all.
+    pub drain: Option<Duration>,
     /// Bytes of results in one client's session.
     pub session_bytes: usize,
     /// Bytes of results in all sessions together.
@@ -496,6 +503,7 @@ impl Limits {
             process_idle: Duration::from_secs(600),
             start_timeout: Duration::from_secs(60),
             shutdown: Duration::from_secs(10),
+            drain: None,
             session_bytes: 0,
             total_bytes: 0,
             session_results: 1000,

@@ -7,7 +7,7 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, KeptSession, MessageSink, RecallError},
+    port::{Crowded, Hub, HubClient, MessageSink, Peer, RecallError, Recalled},
     principal::Principal,
     protocol::method,
 };
@@ -40,6 +40,8 @@ pub(super) struct FakeHub {
     pub(super) is_crowded: AtomicBool,
     /// Sessions cannot be kept.
     pub(super) is_away: AtomicBool,
+    /// The replica that has all sessions of others.
+    pub(super) peer: Mutex<Option<Peer>>,
     /// Why the next session cannot be looked up.
     pub(super) fault: Mutex<Option<StoreError>>,
     changed: watch::Sender<u64>,
@@ -114,6 +116,14 @@ impl FakeHub {
         client
     }
 
+    fn answers(&self) -> Result<(), StoreError> {
+        if self.is_away.load(Ordering::Acquire) {
+            let (source, retry) = ("away".into(), true);
+            return Err(StoreError::Unavailable { source, retry });
+        }
+        Ok(())
+    }
+
     fn changed(&self) {
         self.changed.send_modify(|changes| *changes += 1);
     }
@@ -121,9 +131,20 @@ impl FakeHub {
 
 #[async_trait]
 impl Hub for FakeHub {
-    async fn recall(&self, _: &str, _: &Principal) -> Result<Option<KeptSession>, RecallError> {
-        let fault = self.fault.lock().take();
-        fault.map_or(Ok(None), |fault| Err(fault.into()))
+    async fn recall(&self, _: &str, _: &Principal) -> Result<Recalled, RecallError> {
+        if let Some(fault) = self.fault.lock().take() {
+            return Err(fault.into());
+        }
+        let peer = self.peer.lock().clone();
+        Ok(peer.map_or(Recalled::Nowhere, Recalled::There))
+    }
+
+    async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {
+        Ok(self.peer.lock().as_ref() == Some(peer))
+    }
+
+    async fn is_ready(&self) -> Result<(), StoreError> {
+        self.answers()
     }
 
     fn connect(
@@ -244,10 +265,7 @@ impl HubClient for FakeClient {
     }
 
     async fn end_kept(&self) -> Result<bool, StoreError> {
-        if self.hub.is_away.load(Ordering::Acquire) {
-            let (source, retry) = ("away".into(), true);
-            return Err(StoreError::Unavailable { source, retry });
-        }
+        self.hub.answers()?;
         Ok(!self.has_moved())
     }
 

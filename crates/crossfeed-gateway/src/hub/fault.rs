@@ -6,6 +6,10 @@ use bytes::Bytes;
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;
 
+/// What to do about a call that may have run, unless its tool says that it can be repeated.
+const FIND_OUT: &str =
+    "find out whether the call took effect; do not make it again before you know";
+
 /// The error of the protocol.
 pub(super) fn rpc(server: &str, error: &UpstreamError) -> RpcError {
     RpcError::new(code::INTERNAL, format!("server `{server}`: {error}"))
@@ -29,13 +33,18 @@ pub(super) fn tool(
         ErrorCode::UpstreamOutcomeUnknown if is_repeatable => {
             "making the call again does no harm: the tool says that it can be repeated"
         }
-        ErrorCode::UpstreamOutcomeUnknown => {
-            "find out whether the call took effect; do not make it again before you know"
-        }
+        ErrorCode::UpstreamOutcomeUnknown => FIND_OUT,
         _ => "",
     };
     body.advice = (!advice.is_empty()).then(|| advice.to_owned());
     tools::refused(body, stateless)
+}
+
+/// The result of a tool call whose replica is gone.
+pub(super) fn lost(error: &RpcError) -> Bytes {
+    let mut body = ErrorBody::new(ErrorCode::UpstreamOutcomeUnknown, error.message.clone());
+    body.advice = Some(FIND_OUT.to_owned());
+    tools::refused(body, false)
 }
 
 /// A client exceeds a limit.

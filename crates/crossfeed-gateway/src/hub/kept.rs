@@ -13,7 +13,7 @@ use super::{Client, Gateway, connection_set::ConnectionSet, initialize};
 use crate::{
     Revision,
     message::RpcError,
-    port::{KeptSession, MessageSink, RecallError},
+    port::{HubClient as _, KeptSession, MessageSink, Peer, RecallError, Recalled},
     principal::Principal,
     protocol::{code, method},
     records::{
@@ -21,6 +21,7 @@ use crate::{
         owned::{MAX_ATTEMPTS, Outcome, OwnedRecord, contended},
         session::{Revisions, ServerRecord, SessionRecord},
     },
+    replica::Replica,
     tools::{tag, unguessable},
 };
 use bytes::Bytes;
@@ -30,7 +31,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -48,9 +49,11 @@ pub(super) struct KeptAs {
     /// Who writes: a later state is never replaced by an earlier one.
     turn: tokio::sync::Mutex<KeptState>,
     /// The last write failed.
-    pub(super) is_behind: AtomicBool,
+    is_behind: AtomicBool,
     /// The record is another process's.
     pub(super) has_moved: AtomicBool,
+    /// The term of this replica in which it was last written.
+    term: AtomicU64,
 }
 
 struct KeptState {
@@ -91,17 +94,24 @@ impl Gateway {
         &self,
         session: &str,
         principal: &Principal,
-    ) -> Result<Option<KeptSession>, RecallError> {
+    ) -> Result<Recalled, RecallError> {
         let Some(mut own) = self.record_of(session) else {
-            return Ok(None);
+            return Ok(Recalled::Nowhere);
         };
+        if let Some(replica) = &self.replica
+            && replica.term().is_none()
+        {
+            replica.renew().await?;
+        }
         let mut rooms = None;
         for _ in 0..MAX_ATTEMPTS {
-            let Some(record) = own.find::<SessionRecord>().await? else {
-                return Ok(None);
+            // Before the record is read: what is written after a lapse is newer.
+            let term = self.term();
+            let Some(mut record) = own.find::<SessionRecord>().await? else {
+                return Ok(Recalled::Nowhere);
             };
             if record.principal != tag(principal) {
-                return Ok(None);
+                return Ok(Recalled::Nowhere);
             }
             let Some(revisions) = record.revisions() else {
                 tracing::warn!(
@@ -109,25 +119,57 @@ impl Gateway {
                     revision = record.agreed,
                     "a session of before speaks a revision that this version does not know"
                 );
-                return Ok(None);
+                return Ok(Recalled::Nowhere);
             };
+            if let Some(peer) = self.peer_of(&record).await? {
+                return Ok(Recalled::There(peer));
+            }
             // Before it is taken from another process.
             let reserved = match rooms.take() {
                 Some(rooms) => rooms,
                 None => self.rooms(principal).await?,
             };
+            record.replica = self.replica_name();
             if own.take_up(&record, self.session_time()).await? {
-                return Ok(Some(KeptSession {
+                return Ok(Recalled::Here(Box::new(KeptSession {
                     own,
                     revisions,
                     record,
                     rooms: reserved,
-                }));
+                    term,
+                })));
             }
             // It ended or changed meanwhile.
             rooms = Some(reserved);
         }
         Err(contended().into())
+    }
+
+    fn replica_name(&self) -> Option<String> {
+        Some(self.replica.as_ref()?.name().to_owned())
+    }
+
+    /// The term of this replica; 0 while it is not alive, or is none.
+    fn term(&self) -> u64 {
+        self.replica
+            .as_ref()
+            .and_then(Replica::term)
+            .unwrap_or_default()
+    }
+
+    /// The other replica that has a session, if it is alive.
+    async fn peer_of(&self, record: &SessionRecord) -> Result<Option<Peer>, StoreError> {
+        let (Some(replica), Some(name)) = (&self.replica, &record.replica) else {
+            return Ok(None);
+        };
+        if name == replica.name() {
+            return Ok(None);
+        }
+        let address = replica.address_of(name).await?;
+        Ok(address.map(|address| Peer {
+            name: name.clone(),
+            address,
+        }))
     }
 
     /// The client of a session that goes on. Its servers are connected again.
@@ -143,9 +185,10 @@ impl Gateway {
             revisions: Revisions { asked, agreed },
             record,
             rooms,
+            term,
         } = kept;
         let client = Client::with_key(self, principal, outlet, false, record.key.clone());
-        client.keep_in(own);
+        client.keep_in(own, term);
         client.state.lock().rooms = rooms;
         let handshake = Bytes::from(record.handshake.clone());
         let name = initialize::client_of(&handshake);
@@ -179,11 +222,11 @@ impl Client {
     /// Keeps the session under a name that is its own for good.
     pub(super) fn keep_under(&self, session: &str) {
         if let Some(own) = self.gateway.record_of(session) {
-            self.keep_in(own);
+            self.keep_in(own, 0);
         }
     }
 
-    fn keep_in(&self, own: OwnedRecord) {
+    fn keep_in(&self, own: OwnedRecord, term: u64) {
         let kept_as = KeptAs {
             generation: own.generation(),
             turn: tokio::sync::Mutex::new(KeptState {
@@ -192,6 +235,7 @@ impl Client {
             }),
             is_behind: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
+            term: AtomicU64::new(term),
         };
         // It has one name.
         let _ = self.kept_as.set(kept_as);
@@ -224,10 +268,14 @@ impl Client {
         }
         let record = self.record(side, agreed);
         let time = self.gateway.session_time();
+        let term = self.gateway.term();
         let written = kept.own.write(&record, time).await;
         kept_as.is_behind.store(written.is_err(), Ordering::Release);
         match written? {
-            Outcome::Written => Ok(()),
+            Outcome::Written => {
+                kept_as.term.store(term, Ordering::Release);
+                Ok(())
+            }
             Outcome::Anothers(_) => {
                 kept_as.moves();
                 Err(NotKept::Moved)
@@ -277,6 +325,7 @@ impl Client {
             announced: side.all_announced().map(str::to_owned).collect(),
             listed: self.listed_by_itself(side),
             servers,
+            replica: self.gateway.replica_name(),
         }
     }
 
@@ -289,6 +338,33 @@ impl Client {
             lists.extend(asked_for.map(str::to_owned));
         }
         lists
+    }
+
+    /// Whether the record is to be written: that failed, or others may have counted this replica as dead since.
+    pub(super) fn is_behind(&self, kept_as: &KeptAs) -> bool {
+        let term = self.gateway.replica.as_ref().and_then(Replica::term);
+        kept_as.is_behind.load(Ordering::Acquire)
+            || term.is_some_and(|term| term != kept_as.term.load(Ordering::Acquire))
+    }
+
+    /// Whether the session is this process's still. Where other replicas may have counted this one as dead, the record is
+    /// written anew: of two that write, one finds out.
+    pub(super) async fn is_own_still(&self) -> Result<bool, StoreError> {
+        let (Some(kept_as), Some(replica)) = (self.kept_as.get(), &self.gateway.replica) else {
+            return Ok(!self.has_moved());
+        };
+        let term = kept_as.term.load(Ordering::Acquire);
+        if self.has_moved() || replica.term() == Some(term) {
+            return Ok(!self.has_moved());
+        }
+        if replica.term().is_none() {
+            replica.renew().await?;
+        }
+        match self.save().await {
+            Ok(()) => Ok(true),
+            Err(NotKept::Moved) => Ok(false),
+            Err(NotKept::Store(error)) => Err(error),
+        }
     }
 
     /// Ends the record of the session: no process goes on with it. Whether it was this process's.

@@ -44,13 +44,16 @@ use crate::{
     port::HubClient,
     principal::Principal,
     quota::Quotas,
-    tools::Tools,
+    replica::Replica,
+    tools::{Tools, unguessable},
     upstream::Connector,
     withhold::without_withheld,
 };
+use crossfeed_store::StoreError;
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -72,6 +75,8 @@ pub struct Gateway {
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
     budget: Arc<Budget>,
     quotas: Arc<Quotas>,
+    /// This process among others, where they can reach it.
+    replica: Option<Replica>,
 }
 
 /// The known answers to whether a server, by its index, speaks an era: the stateless one, or the one before.
@@ -121,6 +126,8 @@ impl Gateway {
             |server: &&ServerConfig| matches!(server.transport, TransportConfig::Http { .. });
         let (http, stdio): (Vec<_>, Vec<_>) = enabled.partition(is_http);
         let quotas = Quotas::for_servers(limits, stdio.len(), http.len(), holders);
+        let advertised = listen.and_then(|listen| listen.advertise.clone());
+        let replica = tools.records().cloned().zip(advertised);
         let servers = servers.into_iter().zip(&config.servers);
         let servers = servers.map(|(server, config)| without_withheld(server, &config.withheld));
         Arc::new(Self {
@@ -128,6 +135,7 @@ impl Gateway {
             servers: servers.collect(),
             quotas,
             budget,
+            replica: replica.map(|(records, at)| Replica::new(records, unguessable(), at)),
             metrics: metrics_of,
             config,
             clients: Mutex::default(),
@@ -152,7 +160,7 @@ impl Gateway {
 
     /// Removes expired results until it is dropped: as often as one may expire, but at most once a second, and at least
     /// once a minute.
-    pub async fn sweep(&self) -> std::convert::Infallible {
+    pub async fn sweep(&self) -> Infallible {
         let limits = &self.config.limits;
         let often = limits.result_idle.min(limits.result_age);
         let often = often.clamp(Duration::from_secs(1), Duration::from_secs(60));
@@ -161,6 +169,26 @@ impl Gateway {
         loop {
             ticks.tick().await;
             self.tools.sweep().await;
+        }
+    }
+
+    /// Tells other replicas where this one is, so that they send it the requests of its sessions.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    pub async fn join(&self) -> Result<(), StoreError> {
+        match &self.replica {
+            Some(replica) => replica.renew().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tells other replicas that this one is alive, until it is dropped.
+    pub async fn stay(&self) -> Infallible {
+        match &self.replica {
+            Some(replica) => replica.hold().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -222,5 +250,8 @@ impl Gateway {
         });
         futures_util::future::join_all(closing).await;
         self.clients.lock().shared.clear();
+        if let Some(replica) = &self.replica {
+            replica.end().await;
+        }
     }
 }

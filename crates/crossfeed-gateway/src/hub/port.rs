@@ -1,15 +1,19 @@
 //! The hub's side of the interface to transports of clients.
 
-use super::{Client, Gateway, connection::Phase};
+use super::{Client, Gateway, connection::Phase, fault};
 use crate::{
     budget::Budget,
-    message::Message,
+    message::{Message, RpcError},
     metrics::Metrics,
-    port::{Disconnected, Hub, HubClient, KeptSession, MessageSink, RecallError, ServerHealth},
+    port::{
+        Disconnected, Hub, HubClient, KeptSession, MessageSink, Peer, RecallError, Recalled,
+        ServerHealth,
+    },
     principal::Principal,
+    protocol::method,
     quota::Quotas,
 };
-use crossfeed_store::StoreMetrics;
+use crossfeed_store::{StoreError, StoreMetrics};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -28,12 +32,33 @@ impl Hub for Gateway {
         client
     }
 
-    async fn recall(
-        &self,
-        session: &str,
-        principal: &Principal,
-    ) -> Result<Option<KeptSession>, RecallError> {
+    async fn recall(&self, session: &str, principal: &Principal) -> Result<Recalled, RecallError> {
         self.recall_session(session, principal).await
+    }
+
+    async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {
+        match &self.replica {
+            Some(replica) => replica.is_alive(&peer.name).await,
+            None => Ok(false),
+        }
+    }
+
+    fn lost(&self, request: &Message) -> Message {
+        let error = RpcError::outcome_unknown();
+        match (request.method(), request.id()) {
+            (Some(method::CALL_TOOL), Some(id)) => Message::response(id, &fault::lost(&error)),
+            (_, id) => Message::failure(id, &error),
+        }
+    }
+
+    async fn leave(&self) {
+        if let Some(replica) = &self.replica {
+            replica.leave().await;
+        }
+    }
+
+    async fn is_ready(&self) -> Result<(), StoreError> {
+        self.tools.check_store().await
     }
 
     fn resume(

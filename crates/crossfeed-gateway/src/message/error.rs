@@ -90,6 +90,13 @@ impl RpcError {
         Self::new(code, message).with_data(data)
     }
 
+    /// The replica that had the request is gone.
+    pub(crate) fn outcome_unknown() -> Self {
+        let what = "the request may have run: the replica of the gateway that had it is gone";
+        let data = json!({"code": ErrorCode::UpstreamOutcomeUnknown.as_str()});
+        Self::new(code::INTERNAL, what).with_data(data)
+    }
+
     /// The requested revision is not supported; the supported ones are named.
     pub(crate) fn unsupported_revision<'r>(
         message: &str,

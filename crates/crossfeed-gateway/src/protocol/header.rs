@@ -9,6 +9,8 @@ pub(crate) const VERSION: &str = "mcp-protocol-version";
 pub(crate) const METHOD: &str = "mcp-method";
 pub(crate) const NAME: &str = "mcp-name";
 pub(crate) const LAST_EVENT: &str = "last-event-id";
+/// Says that a replica of the gateway has sent the request on.
+pub(crate) const SENT_ON: &str = "crossfeed-sent-on";
 
 /// The single value of a header, without surrounding blanks.
 ///

@@ -29,6 +29,9 @@ pub(crate) struct SessionRecord {
     /// By the names of servers.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, ServerRecord>,
+    /// The replica that has it; any may take it up where none is named, or that one is gone.
+    #[serde(default)]
+    pub(crate) replica: Option<String>,
 }
 
 /// What the client asked a server for that lasts.

@@ -181,6 +181,14 @@ impl Tools {
         self.engine.store_metrics()
     }
 
+    /// Asks the store whether it answers; one that does not outlive the process always does.
+    pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
+        match &self.records {
+            Some(records) => Key::check(records).await,
+            None => Ok(()),
+        }
+    }
+
     /// What outlives the process.
     pub(crate) fn records(&self) -> Option<&Records> {
         self.records.as_ref()

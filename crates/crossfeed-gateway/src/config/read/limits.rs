@@ -69,6 +69,7 @@ pub(super) fn limits(field: Field<'_>, store: &StoreLocation) -> Option<Limits> 
     for (key, limit) in times {
         *limit = fields.get(key).unwrap_or(*limit);
     }
+    limits.drain = fields.get("drain");
     // A limit that is set is never raised silently.
     if let Some((bytes, field)) = memory {
         if bytes < MIN_MEMORY_BYTES {

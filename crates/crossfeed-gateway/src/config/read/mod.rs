@@ -9,7 +9,7 @@ mod store;
 mod tokens;
 
 use super::{
-    ConfigError, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Problem,
+    ConfigError, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Problem, StoreLocation,
     node::{self, Node, Value},
 };
 use derive_setters::Setters;
@@ -127,9 +127,10 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         }
         anonymous
     });
-    let listen = fields.take("listen").and_then(listen);
     let store = fields.take("store").and_then(store::store);
     let store = store.unwrap_or_default();
+    let listen = fields.take("listen");
+    let listen = listen.and_then(|field| listen_at(field, &store.location));
     let limits = fields.take("limits");
     let limits = limits.and_then(|field| limits::limits(field, &store.location));
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
@@ -168,7 +169,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     Some(config)
 }
 
-fn listen(field: Field<'_>) -> Option<ListenConfig> {
+fn listen_at(field: Field<'_>, store: &StoreLocation) -> Option<ListenConfig> {
     let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
     if field.node.text().is_some() {
         listen.address = address(&field)?;
@@ -195,8 +196,28 @@ fn listen(field: Field<'_>) -> Option<ListenConfig> {
             field.problem(what);
         }
     }
+    if let Some(field) = fields.take("advertise") {
+        listen.advertise = advertised(&field, store);
+    }
     fields.finish();
     Some(listen)
+}
+
+/// Where other replicas reach this one: a scheme, a host, and perhaps a port.
+fn advertised(field: &Field<'_>, store: &StoreLocation) -> Option<String> {
+    let text = field.text()?;
+    let text = text.strip_suffix('/').unwrap_or(&text);
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    if !matches!(scheme, Some("http" | "https")) || !is_origin(text) {
+        let what =
+            "not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`";
+        field.problem(what);
+    } else if !store.lasts() {
+        field.problem(
+            "replicas find each other in a store that they share: add `store`, such as `redis://…`",
+        );
+    }
+    Some(text.to_owned())
 }
 
 /// A scheme, a host, and perhaps a port; nothing else is compared with what browsers send.

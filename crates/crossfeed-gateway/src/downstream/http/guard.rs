@@ -33,9 +33,17 @@ impl Guard {
     pub(super) fn new(listen: &ListenConfig) -> Self {
         let lower = |texts: &[String]| texts.iter().map(|text| text.to_lowercase()).collect();
         let hash = |token: &TokenConfig| (token.name.clone(), digest(token.token.as_bytes()));
+        let mut hosts: Vec<String> = lower(&listen.hosts);
+        // Other replicas name it so.
+        let advertised = listen.advertise.as_deref().unwrap_or_default();
+        hosts.extend(
+            advertised
+                .split_once("://")
+                .map(|(_, host)| host.to_lowercase()),
+        );
         Self {
             address: listen.address,
-            hosts: lower(&listen.hosts),
+            hosts,
             origins: lower(&listen.origins),
             anonymous: listen.anonymous,
             tokens: listen.tokens.iter().map(hash).collect(),

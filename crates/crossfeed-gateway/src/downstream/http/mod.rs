@@ -5,6 +5,7 @@ mod body;
 mod connections;
 mod guard;
 mod open_streams;
+mod peers;
 mod post;
 mod rate;
 mod reply;
@@ -49,15 +50,25 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use open_streams::OpenStreams;
+use peers::Peers;
 use rate::{RateExceeded, Rates};
 use session::Sessions;
 use std::{
-    collections::HashMap, convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration,
+    collections::HashMap,
+    convert::Infallible,
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    time::{Interval, MissedTickBehavior, timeout},
+    time::{Instant, Interval, MissedTickBehavior, timeout},
 };
+use watch::Readiness;
 
 /// How long a client may take for its headers, and between pieces of what it sends.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -67,6 +78,12 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 100;
 /// How often sessions and their processes are looked at whether they are used.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long a replica serves on that is told to end: a balancer asks every few seconds whether it is ready.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// How long an answer holds to whether the gateway is ready, and how long it may take.
+const READINESS_INTERVAL: Duration = Duration::from_secs(1);
+const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A gateway's clients over HTTP.
 pub struct Http {
@@ -84,6 +101,12 @@ pub struct Http {
     running: Running,
     subscriptions: OpenStreams,
     metrics: Metrics,
+    /// Other replicas, where they can reach this one.
+    peers: Option<Peers>,
+    /// It ends soon: others take its sessions up.
+    is_leaving: AtomicBool,
+    /// When it was last asked whether the gateway is ready, and the answer.
+    last_look: tokio::sync::Mutex<Option<(Instant, Readiness)>>,
 }
 
 impl Http {
@@ -112,11 +135,15 @@ impl Http {
             running: Running::default(),
             subscriptions: OpenStreams::default(),
             metrics,
+            peers: listen.advertise.as_ref().and_then(|_| Peers::new()),
+            is_leaving: AtomicBool::new(false),
+            last_look: tokio::sync::Mutex::default(),
         })
     }
 
-    /// Serves clients that come to `listener` until `stop` is there. Then requests that run may finish, as
-    /// long as the limits allow, and the sessions are closed.
+    /// Serves clients that come to `listener` until `stop` is there, and for `limits.drain` after that, while balancers
+    /// and other replicas learn of it. Then requests that run may finish, as long as the limits allow, and the sessions are
+    /// closed.
     pub async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
@@ -125,12 +152,33 @@ impl Http {
         let idle = self.limits.session_idle.min(self.limits.process_idle);
         let mut sweep = tokio::time::interval(SWEEP_INTERVAL.min(idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.accept(&listener, &mut sweep, stop).await;
+        self.is_leaving.store(true, Ordering::Release);
+        self.hub.leave().await;
+        let drain = self.limits.drain.unwrap_or(match self.peers {
+            Some(_) => DRAIN_TIME,
+            None => Duration::ZERO,
+        });
+        let drained = tokio::time::sleep(drain);
+        self.accept(&listener, &mut sweep, drained).await;
+        drop(listener);
+        self.end().await;
+    }
+
+    /// Serves clients that come until `stop` is there.
+    async fn accept(
+        self: &Arc<Self>,
+        listener: &TcpListener,
+        sweep: &mut Interval,
+        stop: impl Future<Output = ()> + Send,
+    ) {
         let mut stop = pin!(stop);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         loop {
             let accepted = tokio::select! {
-                () = &mut stop => break,
-                accepted = self.sweeping(&mut sweep, listener.accept()) => accepted,
+                biased;
+                () = &mut stop => return,
+                accepted = self.sweeping(sweep, listener.accept()) => accepted,
             };
             let socket = match accepted {
                 Ok((socket, _)) => {
@@ -148,13 +196,12 @@ impl Http {
                 }
             };
             let place = tokio::select! {
-                () = &mut stop => break,
-                place = self.sweeping(&mut sweep, self.connections.place()) => place,
+                biased;
+                () = &mut stop => return,
+                place = self.sweeping(sweep, self.connections.place()) => place,
             };
-            Arc::clone(&self).converse(socket, place);
+            Arc::clone(self).converse(socket, place);
         }
-        drop(listener);
-        self.end().await;
     }
 
     /// Waits for a future; meanwhile closes idle sessions.
@@ -272,6 +319,7 @@ impl Http {
                 let of = principal.as_ref().and_then(|it| self.servers_of(it));
                 Ok(watch::health(servers, of))
             }
+            (&Method::GET, "/readyz") => Ok(self.readiness().await),
             (_, path) if path == "/metrics" || path == self.path => {
                 let principal = principal.ok_or_else(unauthorized)?;
                 *busy = place.request(&principal);
@@ -282,6 +330,24 @@ impl Http {
             }
             _ => Ok(status(StatusCode::NOT_FOUND)),
         }
+    }
+
+    /// Whether requests are to be sent here. The store is asked once in a while, since anyone may ask this.
+    async fn readiness(&self) -> Answer {
+        if self.is_leaving.load(Ordering::Acquire) {
+            return watch::readiness(Readiness::Draining);
+        }
+        let mut last = self.last_look.lock().await;
+        let is_recent = last.is_some_and(|(at, _)| at.elapsed() < READINESS_INTERVAL);
+        if let Some((_, readiness)) = last.filter(|_| is_recent) {
+            return watch::readiness(readiness);
+        }
+        let readiness = match timeout(READINESS_TIMEOUT, self.hub.is_ready()).await {
+            Ok(Ok(())) => Readiness::Ready,
+            Ok(Err(_)) | Err(_) => Readiness::StoreAway,
+        };
+        *last = Some((Instant::now(), readiness));
+        watch::readiness(readiness)
     }
 
     /// The servers that a client may use; none where it may use all.
@@ -308,9 +374,10 @@ impl Http {
             }
             (_, path) if path != self.path => Err(not_allowed()),
             (&Method::POST, _) => {
-                self.rates
-                    .count(&who)
-                    .map_err(|exceeded| too_many(&exceeded))?;
+                if !self.is_counted_elsewhere(request.headers(), &who) {
+                    let counted = self.rates.count(&who);
+                    counted.map_err(|exceeded| too_many(&exceeded))?;
+                }
                 self.post(request, who).await
             }
             (&Method::GET, _) => self.listen(request.headers(), &who).await,

@@ -4,8 +4,9 @@ use super::{
     Http,
     answer::{Answer, AnswerResult, body as answer, json, refuse, status},
     body::{self, BodyError},
+    peers::{Place, Reached, is_sent_on},
     reply::{NewSession, Reply, leaving},
-    session::{BusySession, Session},
+    session::Session,
     stateless,
     stream::{Events, ReadFrom, Stream},
 };
@@ -14,7 +15,7 @@ use crate::{
     downstream::too_large,
     message::{Id, Kind, Message, RpcError},
     metrics::families::CLIENT_NO_MESSAGES,
-    port::{Crowded, HubClient, MessageSink, RecallError},
+    port::{Crowded, HubClient, MessageSink, RecallError, Recalled},
     principal::Principal,
     protocol::{
         code,
@@ -24,7 +25,7 @@ use crate::{
 };
 use crossfeed_store::{StoreError, with_causes};
 use hyper::{
-    HeaderMap, Request, StatusCode,
+    HeaderMap, Method, Request, StatusCode,
     body::Incoming,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
@@ -129,7 +130,11 @@ impl Http {
             let full = || self.no_room("sessions", message.id(), "there are too many sessions");
             begun.ok_or_else(full)?
         } else {
-            self.session(headers, principal, message.id()).await?
+            let reached = self.reach(Method::POST, headers, principal, Some(&message));
+            match reached.await? {
+                Reached::Session(session) => session,
+                Reached::Answer(answer) => return Ok(answer),
+            }
         };
         let session = Arc::clone(&busy);
         if message.kind() != Kind::Request {
@@ -144,7 +149,7 @@ impl Http {
         if begins && let Err(crowded) = Arc::clone(&session.client).reserve().await {
             return Err(self.crowded(message.id(), crowded));
         }
-        let stream = session.stream();
+        let stream = session.stream(message.request_id());
         let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
             busy: Some(busy),
@@ -164,7 +169,7 @@ impl Http {
             Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
             Ok(Some(answer)) => {
                 // The client accepts streams only: the answer goes on one of its own.
-                let stream = session.stream();
+                let stream = session.stream(None);
                 let _ = stream.send(answer).await;
                 self.stream(&session, &stream)
             }
@@ -187,13 +192,13 @@ impl Http {
         streamed(stream.events(ReadFrom::Unread, primes))
     }
 
-    /// The session that a request names.
-    async fn session(
+    /// The session that a request names, or the replica that has it.
+    pub(super) async fn session(
         &self,
         headers: &HeaderMap,
         principal: &Principal,
         id: Option<&Id>,
-    ) -> Result<BusySession, Box<Answer>> {
+    ) -> Result<Place, Box<Answer>> {
         let refused =
             |status, what: String| refuse(status, id, &RpcError::new(code::INVALID_REQUEST, what));
         let invalid = |what| refused(StatusCode::BAD_REQUEST, what);
@@ -202,24 +207,43 @@ impl Http {
         let begin = |what| format!("{what}: begin with `initialize`");
         let session =
             session.ok_or_else(|| invalid(begin("the header Mcp-Session-Id is missing")))?;
-        if let Some(found) = self.sessions.find(session, principal) {
-            return Ok(found);
+        if let Some(found) = self.own_session(session, principal, id).await? {
+            return Ok(Place::Here(found));
+        }
+        let peers = self.peers.as_ref();
+        if let Some(peer) = peers.and_then(|peers| peers.known(session, principal))
+            && !is_sent_on(headers)
+        {
+            return Ok(Place::There(peer));
         }
         let _turn = self.sessions.turn(session).await;
         // Another request may have been faster.
-        if let Some(found) = self.sessions.find(session, principal) {
-            return Ok(found);
+        if let Some(found) = self.own_session(session, principal, id).await? {
+            return Ok(Place::Here(found));
         }
-        let kept = self.hub.recall(session, principal).await;
-        let kept = kept.map_err(|error| match error {
+        let recalled = self.hub.recall(session, principal).await;
+        let recalled = recalled.map_err(|error| match error {
             RecallError::Store(error) => away(id, &error),
             RecallError::Crowded(crowded) => self.crowded(id, crowded),
         })?;
-        let kept =
-            kept.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))?;
+        let kept = match recalled {
+            Recalled::Here(kept) => *kept,
+            Recalled::There(peer) => {
+                if let Some(peers) = peers {
+                    peers.remember(session, &peer, principal);
+                }
+                return Ok(Place::There(peer));
+            }
+            Recalled::Nowhere => {
+                let what = begin("there is no such session");
+                return Err(refused(StatusCode::NOT_FOUND, what));
+            }
+        };
         let hub = Arc::clone(&self.hub);
         let resumed = self.sessions.resume(hub, session, principal, kept);
-        resumed.ok_or_else(|| self.no_room("sessions", id, "there are too many sessions"))
+        let resumed =
+            resumed.ok_or_else(|| self.no_room("sessions", id, "there are too many sessions"))?;
+        Ok(Place::Here(resumed))
     }
 
     fn crowded(&self, id: Option<&Id>, Crowded { what }: Crowded) -> Box<Answer> {
@@ -228,7 +252,11 @@ impl Http {
     }
 
     /// The stream of a session.
-    pub(super) async fn listen(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> AnswerResult {
         let version = only(headers, header::VERSION).ok().flatten();
         let revision = version.and_then(Revision::parse);
         if revision.is_some_and(Revision::is_stateless) {
@@ -238,19 +266,31 @@ impl Http {
             let what = "this is a `text/event-stream`: accept it";
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
-        let session = self.session(headers, principal, None).await?;
+        let reached = self.reach(Method::GET, headers, principal, None);
+        let session = match reached.await? {
+            Reached::Session(session) => session,
+            Reached::Answer(answer) => return Ok(answer),
+        };
         let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
         let last_event = only(headers, header::LAST_EVENT);
         let last_event = last_event.map_err(|_| unknown("there is no such event"))?;
-        let (stream, from) = (session.resume(last_event))
+        let (stream, from) = (session.resume(last_event).await)
             .ok_or_else(|| unknown("there is no such event any more"))?;
         Ok(streamed(stream.events(from, false)))
     }
 
     /// The end of a session.
-    pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
+    pub(super) async fn delete(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> AnswerResult {
         for _ in 0..MAX_TAKINGS {
-            let session = self.session(headers, principal, None).await?;
+            let reached = self.reach(Method::DELETE, headers, principal, None);
+            let session = match reached.await? {
+                Reached::Session(session) => session,
+                Reached::Answer(answer) => return Ok(answer),
+            };
             let ended = session.client.end_kept().await;
             if ended.map_err(|error| away(None, &error))? {
                 self.sessions.end(&session.id).await;
@@ -342,7 +382,7 @@ pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
 }
 
 /// Refuses a request about a session, since the store does not say what is kept of it.
-fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
+pub(super) fn away(id: Option<&Id>, error: &StoreError) -> Box<Answer> {
     tracing::warn!(error = with_causes(error), "cannot look a session up");
     let failed = |what: String| {
         let data = json_value!({"code": error.code().as_str()});

@@ -1,10 +1,11 @@
 //! Sessions: the client behind each, its streams, and when it ends.
 
 use super::{
-    stream::{ReadFrom, Stream, parse_event_id},
+    stream::{EventId, ReadFrom, Stream},
     token::random,
 };
 use crate::{
+    message::{Id, Message, RpcError},
     port::{Hub, HubClient, KeptSession, MessageSink},
     principal::{Principal, share_of},
     records::session::is_first_number,
@@ -134,7 +135,7 @@ impl Sessions {
             tracing::info!("closed the session that was idle longest: too many sessions");
             session.close_soon();
         }
-        let standalone = Stream::resumable(first);
+        let standalone = Stream::resumable(first, None);
         let session = Arc::new(Session {
             id: id.to_owned(),
             client: connect(standalone.clone()),
@@ -298,8 +299,8 @@ impl Session {
     }
 
     /// A stream for a request.
-    pub(super) fn stream(&self) -> Arc<Stream> {
-        Stream::resumable(self.numbers.fetch_add(1, Ordering::Relaxed))
+    pub(super) fn stream(&self, request: Option<&Id>) -> Arc<Stream> {
+        Stream::resumable(self.numbers.fetch_add(1, Ordering::Relaxed), request)
     }
 
     /// Keeps a stream, so that it can be resumed.
@@ -327,11 +328,15 @@ impl Session {
     }
 
     /// The stream on which an event was, and where to go on; without an event, what belongs to no request.
-    pub(super) fn resume(&self, last_event: Option<&str>) -> Option<(Arc<Stream>, ReadFrom)> {
+    pub(super) async fn resume(&self, last_event: Option<&str>) -> Option<(Arc<Stream>, ReadFrom)> {
         let Some(id) = last_event else {
             return Some((Arc::clone(&self.standalone), ReadFrom::Unread));
         };
-        let (number, from) = parse_event_id(id)?;
+        let EventId {
+            stream: number,
+            from,
+            request,
+        } = EventId::parse(id)?;
         let own = self.standalone.number();
         if number == own {
             return Some((Arc::clone(&self.standalone), from));
@@ -339,6 +344,12 @@ impl Session {
         if number < own && is_first_number(number) {
             // What another process sent on it is gone.
             return Some((Arc::clone(&self.standalone), ReadFrom::Unread));
+        }
+        if number < own {
+            let lost = Message::failure(Some(&request?), &RpcError::outcome_unknown());
+            let stream = self.stream(None);
+            let _ = stream.send(lost).await;
+            return Some((stream, ReadFrom::Start));
         }
         let streams = self.streams.lock();
         let stream = streams.iter().find(|stream| stream.number() == number)?;
@@ -366,24 +377,47 @@ mod models;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{downstream::fake::FakeHub, message::Message, port::MessageSink};
+    use crate::{downstream::fake::FakeHub, port::MessageSink};
 
     #[tokio::test]
     async fn what_is_over_is_bounded() {
         let sessions = Sessions::new(1, 0);
         let hub = Arc::new(FakeHub::default());
         let session = sessions.begin(hub, &Principal::Anonymous).unwrap();
-        let streams: Vec<_> = (0..100).map(|_| session.stream()).collect();
+        let streams: Vec<_> = (0..100).map(|_| session.stream(None)).collect();
         streams.iter().for_each(|stream| session.keep(stream));
         for stream in &streams {
             let text = format!("\"{}\"", "x".repeat(1 << 20));
-            let answer = Message::response(&crate::message::Id::number(1), &text.into());
+            let answer = Message::response(&Id::number(1), &text.into());
             let busy = BusySession::new(&session);
             stream.send(answer).await.unwrap();
             busy.trim();
         }
         let kept: usize = session.streams.lock().iter().map(|kept| kept.bytes()).sum();
         assert!(0 < kept && kept <= MAX_ENDED_BYTES, "{kept}");
+    }
+
+    #[tokio::test]
+    async fn a_request_of_a_process_before_may_have_run() {
+        let sessions = Sessions::new(1, 0);
+        let hub = Arc::new(FakeHub::default());
+        let whose = Principal::Anonymous;
+        let begun = sessions.add("s", &whose, 1 << 32, |outlet| {
+            hub.connect(whose.clone(), outlet)
+        });
+        let session = begun.unwrap();
+        // "1" in Base64.
+        for (last_event, is_known) in [("2--MQ", true), ("2-7-MQ", true), ("2-7", false)] {
+            let resumed = session.resume(Some(last_event)).await;
+            assert_eq!(resumed.is_some(), is_known, "{last_event}");
+            let Some((stream, _)) = resumed else { continue };
+            let answer = stream.answered_at_once().await.unwrap();
+            assert_eq!(&answer.id().unwrap().raw()[..], b"1");
+            let error = String::from_utf8(answer.error().unwrap().to_vec()).unwrap();
+            assert!(error.contains("upstream.outcome_unknown"), "{error}");
+        }
+        // No process before had this.
+        assert!(session.resume(Some("4294967299--MQ")).await.is_none());
     }
 
     fn named(name: &str) -> Principal {

@@ -4,11 +4,12 @@
 use super::reply::GiveUpGuard;
 use crate::{
     line::Pieces,
-    message::{Kind, Message},
+    message::{Id, Kind, Message},
     port::{Disconnected, MessageSink},
     sync::Mutex,
 };
 use async_trait::async_trait;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use std::{
@@ -33,6 +34,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How long a sender waits for the client to read the stream that belongs to no request: all other messages of the
 /// session wait behind.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of a request's id in those of its events.
+const MAX_REQUEST_BYTES: usize = 128;
 /// When a client may connect again after its connection broke, in ms.
 const RETRY_MS: u32 = 1000;
 
@@ -47,19 +50,58 @@ pub(super) enum ReadFrom {
     After(u64),
 }
 
-/// The stream and the place that an event's id says.
-pub(super) fn parse_event_id(id: &str) -> Option<(u64, ReadFrom)> {
-    let (stream, event) = id.split_once('-')?;
-    let from = match event {
-        "" => ReadFrom::Start,
-        number => ReadFrom::After(number.parse().ok()?),
-    };
-    Some((stream.parse().ok()?, from))
+/// What the id of an event says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct EventId {
+    /// The number of its stream.
+    pub(super) stream: u64,
+    pub(super) from: ReadFrom,
+    /// The request that the stream belongs to, if its id is short.
+    pub(super) request: Option<Id>,
+}
+
+impl EventId {
+    pub(super) fn parse(id: &str) -> Option<Self> {
+        let mut parts = id.splitn(3, '-');
+        let stream = parts.next()?.parse().ok()?;
+        let from = match parts.next()? {
+            "" => ReadFrom::Start,
+            number => ReadFrom::After(number.parse().ok()?),
+        };
+        let request = match parts.next() {
+            Some(request) => Some(read_request(request)?),
+            None => None,
+        };
+        Some(Self {
+            stream,
+            from,
+            request,
+        })
+    }
+}
+
+/// How a request stands in the ids of its events.
+fn written_request(id: &Id) -> String {
+    let id = id.raw();
+    if id.len() > MAX_REQUEST_BYTES {
+        return String::new();
+    }
+    format!("-{}", BASE64_URL_SAFE_NO_PAD.encode(id))
+}
+
+fn read_request(text: &str) -> Option<Id> {
+    let json = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+    // It comes from the client.
+    let id: serde_json::Value = serde_json::from_slice(&json).ok()?;
+    let is_id = id.is_string() || id.is_number();
+    Id::parse(json.into()).filter(|_| is_id)
 }
 
 /// One stream.
 pub(super) struct Stream {
     number: u64,
+    /// The end of its events' ids, which names the request that it belongs to.
+    request: String,
     state: Mutex<State>,
     /// Something was read, or the reader has left.
     read: Notify,
@@ -147,19 +189,21 @@ impl State {
 }
 
 impl Stream {
-    /// A stream that belongs to a session: it can be resumed.
-    pub(super) fn resumable(number: u64) -> Arc<Self> {
-        Self::new(number, true)
+    /// A stream that belongs to a session, and to a request where there is one: it can be resumed.
+    pub(super) fn resumable(number: u64, request: Option<&Id>) -> Arc<Self> {
+        let request = request.map(written_request);
+        Self::new(number, request.unwrap_or_default(), true)
     }
 
     /// A stream that ends with its connection.
     pub(super) fn ephemeral() -> Arc<Self> {
-        Self::new(0, false)
+        Self::new(0, String::new(), false)
     }
 
-    fn new(number: u64, replays: bool) -> Arc<Self> {
+    fn new(number: u64, request: String, replays: bool) -> Arc<Self> {
         Arc::new(Self {
             number,
+            request,
             state: Mutex::new(State {
                 replays,
                 ..State::default()
@@ -172,6 +216,13 @@ impl Stream {
     /// Its number in its session.
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    fn event_id(&self, event: &str) -> String {
+        let Self {
+            number, request, ..
+        } = self;
+        format!("{number}-{event}{request}")
     }
 
     /// Bytes that it keeps.
@@ -267,7 +318,7 @@ impl Stream {
         if primes && replays {
             // One before what comes first: what comes again begins there.
             let last = next.checked_sub(1).map(|last| last.to_string());
-            let id = format!("{}-{}", self.number, last.unwrap_or_default());
+            let id = self.event_id(&last.unwrap_or_default());
             waiting.put(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").as_bytes());
         }
         Events {
@@ -335,8 +386,8 @@ impl Events {
     /// Puts the bytes of one event behind those that wait.
     fn put(&mut self, message: &Message, number: Option<u64>) {
         if let Some(number) = number {
-            let id = format!("id: {}-{number}\n", self.stream.number);
-            self.waiting.put(id.as_bytes());
+            let id = self.stream.event_id(&number.to_string());
+            self.waiting.put(format!("id: {id}\n").as_bytes());
         }
         self.waiting.put(b"data: ");
         self.waiting.put_message(message);
@@ -404,6 +455,7 @@ mod models;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn large() -> Message {
         let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_KEPT_BYTES)));
@@ -412,7 +464,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_holds_nobody_up_for_long() {
-        let stream = Stream::resumable(0);
+        let stream = Stream::resumable(0, None);
         let _events = stream.events(ReadFrom::Unread, false);
         for _ in 0..3 {
             stream.send(large()).await.unwrap();
@@ -421,9 +473,34 @@ mod tests {
         assert!(stream.bytes() < 2 * MAX_KEPT_BYTES);
     }
 
+    proptest! {
+        #[test]
+        fn ids_of_events_are_read_as_they_were_written(stream: u64, event: Option<u64>, id in prop_oneof![
+            any::<i64>().prop_map(|number| number.to_string()),
+            ".{0,40}".prop_map(|text| crossfeed_json::quoted(&text)),
+        ]) {
+            let id = Id::parse(id.into()).unwrap();
+            let stays = id.raw().len() <= MAX_REQUEST_BYTES;
+            let written = Stream::resumable(stream, Some(&id));
+            let event_text = event.map(|event| event.to_string()).unwrap_or_default();
+            let read = EventId::parse(&written.event_id(&event_text));
+            let from = event.map_or(ReadFrom::Start, ReadFrom::After);
+            let request = Some(id).filter(|_| stays);
+            prop_assert_eq!(read, Some(EventId { stream, from, request }));
+        }
+
+        #[test]
+        fn what_no_event_has_is_no_id(text in ".{0,20}") {
+            if let Some(EventId { request: Some(request), .. }) = EventId::parse(&text) {
+                let request: serde_json::Value = serde_json::from_slice(request.raw()).unwrap();
+                prop_assert!(request.is_string() || request.is_number());
+            }
+        }
+    }
+
     #[tokio::test]
     async fn an_event_of_the_future_is_the_last_there_is() {
-        let stream = Stream::resumable(0);
+        let stream = Stream::resumable(0, None);
         drop(stream.events(ReadFrom::After(u64::MAX - 1), false));
         stream.send(Message::notification("n", None)).await.unwrap();
         let mut events = stream.events(ReadFrom::Unread, false);

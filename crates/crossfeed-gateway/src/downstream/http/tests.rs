@@ -1,5 +1,5 @@
 use super::{
-    stream::{Events, ReadFrom, Stream, parse_event_id},
+    stream::{EventId, Events, ReadFrom, Stream},
     *,
 };
 use crate::{
@@ -17,6 +17,7 @@ use tokio::{
     net::TcpStream,
 };
 
+mod peers;
 mod places;
 
 const LIMIT: usize = 2000;
@@ -441,23 +442,23 @@ async fn an_answer_that_takes_long_is_a_stream_that_can_be_resumed() {
     let served = served().await;
     let session = served.session("").await;
     let mut first = served.post(&session, &request(1, "hold")).await;
-    first.until("id: 2-\nretry: 1000\ndata: \n\n").await;
+    first.until("id: 2--MQ\nretry: 1000\ndata: \n\n").await;
     // The connection breaks; the call runs on.
     drop(first);
     assert_eq!(served.hub.held(), 1);
     served.hub.release().await;
     assert_eq!(served.hub.client(0).given_up.lock().len(), 0);
-    for last in ["2-", "2-"] {
+    for last in ["2--MQ", "2-"] {
         let headers = format!("{session}|last-event-id: {last}");
         let resumed = served.ask("GET /mcp", &headers, "").await.end().await;
         assert!(
             resumed.contains(
-                "id: 2-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"released\"}\n\n"
+                "id: 2-0-MQ\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"released\"}\n\n"
             ),
             "{resumed}"
         );
     }
-    let headers = format!("{session}|last-event-id: 2-0");
+    let headers = format!("{session}|last-event-id: 2-0-MQ");
     let resumed = served.ask("GET /mcp", &headers, "").await.end().await;
     assert!(!resumed.contains("data:"), "{resumed}");
 }
@@ -473,9 +474,9 @@ async fn what_comes_before_an_answer_comes_first() {
         .await;
     let places = [
         "content-type: text/event-stream",
-        "id: 2-\n",
-        "id: 2-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n",
-        "id: 2-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,",
+        "id: 2--MQ\n",
+        "id: 2-0-MQ\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n",
+        "id: 2-1-MQ\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,",
     ];
     let found: Vec<_> = places.iter().map(|part| answer.find(part)).collect();
     assert!(
@@ -688,7 +689,7 @@ async fn sessions_that_nobody_uses_end() {
         Arc::clone(&begun.unwrap())
     };
     let (unused, read, busy) = (begin(), begin(), begin());
-    let (standalone, _) = read.resume(None).unwrap();
+    let (standalone, _) = read.resume(None).await.unwrap();
     let events = standalone.events(ReadFrom::Unread, false);
     let running = sessions.find(&busy.id, &Principal::Anonymous).unwrap();
     tokio::time::sleep(Duration::from_secs(99)).await;
@@ -920,14 +921,14 @@ fn read(events: &mut Events) -> String {
 #[tokio::test]
 async fn a_stream_that_nobody_reads_is_bounded_and_keeps_what_waits_for_an_answer() {
     let notification = || Message::notification("n", None);
-    let stream = Stream::resumable(0);
+    let stream = Stream::resumable(0, None);
     for _ in 0..1000 {
         stream.send(notification()).await.unwrap();
     }
     let text = read(&mut stream.events(ReadFrom::Unread, false));
     assert_eq!(text.matches("data:").count(), 256);
     assert!(text.starts_with("id: 0-744\n"), "{text}");
-    let stream = Stream::resumable(0);
+    let stream = Stream::resumable(0, None);
     let mut sent = 0;
     for id in 0..1000 {
         let ask = Message::request(&Id::number(id), "ask", None);
@@ -971,7 +972,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let stream = Stream::resumable(3);
+            let stream = Stream::resumable(3, None);
             let (mut sent, mut got) = (0, 0);
             let mut events = stream.events(ReadFrom::Start, true);
             for (send, receive, breaks) in steps {
@@ -995,7 +996,7 @@ proptest! {
                 let arrived = got + receive.min(sent - got);
                 got = arrived;
                 let id = arrived.checked_sub(1).map_or("3-".to_owned(), |last| format!("3-{last}"));
-                let (_, from) = parse_event_id(&id).unwrap();
+                let EventId { from, .. } = EventId::parse(&id).unwrap();
                 events = stream.events(from, false);
             }
         });

@@ -1,4 +1,4 @@
-//! `/healthz` and `/metrics`.
+//! `/healthz`, `/readyz` and `/metrics`.
 
 use super::{
     answer::{Answer, body},
@@ -28,6 +28,26 @@ pub(super) fn health(servers: Option<Vec<ServerHealth>>, of: Option<&[String]>) 
     }
     let kind = Some("application/json");
     body(StatusCode::OK, kind, Full::from(health.to_string()))
+}
+
+/// Whether requests are to be sent to this gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Ready,
+    /// It ends soon.
+    Draining,
+    StoreAway,
+}
+
+/// 200 where requests are to be sent here, else 503.
+pub(super) fn readiness(readiness: Readiness) -> Answer {
+    let (status, word) = match readiness {
+        Readiness::Ready => (StatusCode::OK, "ready"),
+        Readiness::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        Readiness::StoreAway => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),
+    };
+    let text = json!({"status": word}).to_string();
+    body(status, Some("application/json"), Full::from(text))
 }
 
 /// Servers, sessions, limits and counters, as Prometheus reads them.

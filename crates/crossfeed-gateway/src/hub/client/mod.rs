@@ -414,12 +414,16 @@ impl HubClient for Client {
 
     fn is_to_be_kept(&self) -> bool {
         let kept_as = self.kept_as.get();
-        kept_as.is_some_and(|kept_as| kept_as.is_behind.load(Ordering::Acquire))
+        kept_as.is_some_and(|kept_as| self.is_behind(kept_as))
     }
 
     fn has_moved(&self) -> bool {
         let kept_as = self.kept_as.get();
         kept_as.is_some_and(|kept_as| kept_as.has_moved.load(Ordering::Acquire))
+    }
+
+    async fn is_own(&self) -> Result<bool, StoreError> {
+        self.is_own_still().await
     }
 
     async fn end_kept(&self) -> Result<bool, StoreError> {

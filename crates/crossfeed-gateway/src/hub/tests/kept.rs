@@ -2,8 +2,8 @@
 
 use super::fake::{ConnectionSet, SOON, Server, World};
 use crate::{
-    config::{GatewayConfig, Prefix},
-    port::{Hub as _, KeptSession, RecallError},
+    config::{GatewayConfig, ListenConfig, Prefix},
+    port::{Hub as _, KeptSession, RecallError, Recalled},
     principal::Principal,
     records::fake::LastingStore,
 };
@@ -16,6 +16,18 @@ const TOOLS: &str = r#"{"tools":[{"name":"t","inputSchema":{"type":"object","pro
 /// A new process over the store.
 async fn process(store: &Arc<LastingStore>) -> World {
     World::over(&["a"], store.clone()).await
+}
+
+/// The same as one of several replicas.
+async fn replica(store: &Arc<LastingStore>, address: &str) -> World {
+    let change = |config: &mut GatewayConfig| {
+        let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
+        listen.advertise = Some(address.to_owned());
+        config.listen = Some(listen);
+    };
+    let world = World::over_with(&["a"], change, store.clone()).await;
+    world.gateway.join().await.unwrap();
+    world
 }
 
 fn named(name: &str) -> Principal {
@@ -31,7 +43,11 @@ async fn begun(world: &World, session: &str, holder: &str) -> (ConnectionSet, Se
 }
 
 async fn recalled(world: &World, session: &str, holder: &str) -> Option<KeptSession> {
-    world.gateway.recall(session, &named(holder)).await.unwrap()
+    match world.gateway.recall(session, &named(holder)).await.unwrap() {
+        Recalled::Here(kept) => Some(*kept),
+        Recalled::Nowhere => None,
+        Recalled::There(peer) => panic!("{peer:?}"),
+    }
 }
 
 async fn resumed(world: &World, session: &str, holder: &str) -> (ConnectionSet, Server) {
@@ -133,7 +149,7 @@ async fn a_session_is_its_principals_alone_and_ends_for_good() {
     assert!(recalled(&after, "s1", "bob").await.is_none());
     assert!(recalled(&after, "s2", "alice").await.is_none());
     let anonymous = after.gateway.recall("s1", &Principal::Anonymous).await;
-    assert!(anonymous.unwrap().is_none());
+    assert!(matches!(anonymous.unwrap(), Recalled::Nowhere));
     let (client, _server) = resumed(&after, "s1", "alice").await;
     client.client.close().await;
     assert!(recalled(&after, "s1", "alice").await.is_none());
@@ -428,4 +444,67 @@ async fn records_of_other_versions_are_read_as_far_as_they_are_known() {
         let error = error.unwrap().to_string();
         assert!(error.contains(message), "{error}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_stays_with_its_replica_while_that_lives() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let other = replica(&store, "http://other").await;
+    let (client, mut server) = begun(&one, "s1", "alice").await;
+    call(&client, &mut server, "{}", "one").await;
+    let there = async || match other.gateway.recall("s1", &named("alice")).await {
+        Ok(Recalled::There(peer)) => Some(peer),
+        Ok(Recalled::Nowhere) => None,
+        Ok(Recalled::Here(_)) => panic!("taken"),
+        Err(error) => panic!("{error}"),
+    };
+    let peer = there().await.unwrap();
+    assert_eq!(peer.address, "http://one");
+    tokio::select! {
+        never = one.gateway.stay() => match never {},
+        () = tokio::time::sleep(Duration::from_secs(60)) => {}
+    }
+    assert_eq!(there().await.as_ref(), Some(&peer));
+    assert!(client.client.is_own().await.unwrap());
+    // Another principal learns nothing of it.
+    let anothers = other.gateway.recall("s1", &named("bob")).await;
+    assert!(matches!(anothers, Ok(Recalled::Nowhere)));
+    // It was paused for longer than others wait, and finds out before it serves.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert!(!other.gateway.is_alive(&peer).await.unwrap());
+    // So was the other: it says that it lives before it takes anything up.
+    let (moved, mut server) = resumed(&other, "s1", "alice").await;
+    assert!(!client.client.is_own().await.unwrap());
+    assert!(client.client.has_moved());
+    server.expect("notifications/initialized").await;
+    let answer = call(&moved, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "two").await;
+    assert!(answer.contains("one for"), "{answer}");
+    let back = one.gateway.recall("s1", &named("alice")).await;
+    assert!(matches!(back, Ok(Recalled::There(peer)) if peer.address == "http://other"));
+    // One that ends lets it go at once, and takes part in nothing more.
+    other.gateway.leave().await;
+    assert!(matches!(
+        one.gateway.recall("s1", &named("alice")).await,
+        Ok(Recalled::Here(_))
+    ));
+    assert!(!moved.client.is_own().await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_replica_that_comes_back_and_another_one_has_the_session() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let other = replica(&store, "http://other").await;
+    let (client, _server) = begun(&one, "s1", "alice").await;
+    // Paused, and back before another asked: it stays its own, and what another read meanwhile is of the past.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert!(client.client.is_own().await.unwrap());
+    let recalled = other.gateway.recall("s1", &named("alice")).await;
+    assert!(matches!(recalled, Ok(Recalled::There(_))));
+    // The store is away: it is not known.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    store.is_away.store(true, Ordering::Relaxed);
+    assert!(client.client.is_own().await.is_err());
+    assert!(!client.client.has_moved());
 }

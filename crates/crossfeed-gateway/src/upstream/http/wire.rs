@@ -175,7 +175,7 @@ pub(in crate::upstream) fn cause(error: &reqwest::Error) -> String {
 }
 
 /// An HTTP client that follows no redirections, reads no environment, and brings its own provider of cryptography.
-pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
+pub(crate) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
     Client::builder()
         .tls_backend_preconfigured(tls(takes_tls)?)
         .redirect(reqwest::redirect::Policy::none())

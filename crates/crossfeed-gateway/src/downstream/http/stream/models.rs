@@ -66,7 +66,7 @@ fn check(read: &[(u64, String)], count: u64) {
 #[test]
 fn who_goes_on_gets_each_event_once() {
     explore(|| {
-        let stream = Stream::resumable(1);
+        let stream = Stream::resumable(1, None);
         let sender = sends(&stream, 0..2);
         let mut events = stream.events(ReadFrom::Unread, false);
         let mut all = block_on(read(&mut events, 1));
@@ -87,7 +87,7 @@ fn who_goes_on_gets_each_event_once() {
 #[test]
 fn a_reader_whose_place_is_taken_ends() {
     explore(|| {
-        let stream = Stream::resumable(1);
+        let stream = Stream::resumable(1, None);
         let mut first = stream.events(ReadFrom::Unread, false);
         let reads = thread::spawn(move || block_on(read(&mut first, usize::MAX)));
         let sender = sends(&stream, 0..2);
@@ -107,7 +107,7 @@ fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
     let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_KEPT_BYTES)));
     let large = Message::notification("n", Some(&text));
     explore(move || {
-        let stream = Stream::resumable(1);
+        let stream = Stream::resumable(1, None);
         let mut events = stream.events(ReadFrom::Unread, false);
         let sender = {
             let (stream, large) = (Arc::clone(&stream), large.clone());
@@ -137,7 +137,7 @@ fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
 fn an_answer_is_taken_at_once_or_read_behind_what_came_before_it() {
     explore(|| {
         for before in 0..2 {
-            let stream = Stream::resumable(1);
+            let stream = Stream::resumable(1, None);
             let sender = sends(&stream, 0..before);
             let at_once = block_on(stream.answered_at_once());
             assert_eq!(at_once.is_some(), before == 0);
@@ -153,7 +153,7 @@ fn an_answer_is_taken_at_once_or_read_behind_what_came_before_it() {
 #[test]
 fn nobody_waits_on_a_stream_that_is_closed() {
     explore(|| {
-        let stream = Stream::resumable(1);
+        let stream = Stream::resumable(1, None);
         let waits = {
             let stream = Arc::clone(&stream);
             thread::spawn(move || block_on(stream.answered_at_once()).is_none())

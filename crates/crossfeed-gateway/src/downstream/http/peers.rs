@@ -1,0 +1,410 @@
+//! Requests of sessions that another replica has are sent on to it, and its answers are passed back.
+//!
+//! # Invariants
+//!
+//! - A request that a replica may have taken is sent to no other, unless taking it twice does no harm.
+//! - What was sent on is not sent on again: the replica that gets it has the session, takes it up, or refuses.
+//! - A wait for a replica ends soon after that one has died.
+
+use super::{
+    Http,
+    answer::{Answer, body, json, refuse},
+    post::{away, later},
+    session::BusySession,
+};
+use crate::{
+    message::{Id, Kind, Message, RpcError},
+    port::Peer,
+    principal::Principal,
+    protocol::{
+        code,
+        header::{self, is_media_type, only},
+        method,
+    },
+    replica::LEASE_TIME,
+    upstream::http::client,
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::{
+    HeaderMap, Method, StatusCode,
+    body::Frame,
+    header::{
+        ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
+        HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    },
+};
+use lru::LruCache;
+use parking_lot::Mutex;
+use reqwest::{Client, Response};
+use std::{
+    collections::HashMap, convert::Infallible, num::NonZeroUsize, pin::pin, sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
+
+/// How many sessions are remembered that other replicas have.
+const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+/// How long a replica may be out of reach: until others may take its sessions up, and a little more.
+const REACH_TIMEOUT: Duration = LEASE_TIME.saturating_add(Duration::from_secs(4));
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// How often it is asked whether a replica is alive that says nothing.
+const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Headers that are of one connection, or of the way to this replica.
+const OWN_HEADERS: &[HeaderName] = &[
+    ACCEPT_ENCODING,
+    CONNECTION,
+    CONTENT_LENGTH,
+    EXPECT,
+    HOST,
+    // Browsers were admitted here.
+    ORIGIN,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// The other replicas, as far as this one has asked for them.
+pub(super) struct Peers {
+    client: Client,
+    /// Who has a session, and whose it is.
+    known: Mutex<LruCache<String, (Peer, Principal)>>,
+    /// When it was last asked whether a replica is alive, and the answer.
+    looks: Mutex<HashMap<String, (Instant, bool)>>,
+}
+
+/// Where a request about a session goes.
+pub(super) enum Place {
+    Here(BusySession),
+    There(Peer),
+}
+
+/// What became of a request about a session.
+pub(super) enum Reached {
+    /// This replica has the session, and answers.
+    Session(BusySession),
+    /// Another had it, and answered.
+    Answer(Answer),
+}
+
+/// Why a replica gave no answer.
+enum NoAnswer {
+    /// It was not reached.
+    Unsent,
+    /// It may have taken the request.
+    Lost,
+}
+
+impl Peers {
+    /// None where no request can be sent at all.
+    pub(super) fn new() -> Option<Self> {
+        let client = client(true).inspect_err(
+            |error| tracing::error!(%error, "cannot send requests on to other replicas"),
+        );
+        Some(Self {
+            client: client.ok()?,
+            known: Mutex::new(LruCache::new(MAX_KNOWN)),
+            looks: Mutex::default(),
+        })
+    }
+
+    /// The replica that has a session of the principal, as far as that is remembered.
+    pub(super) fn known(&self, session: &str, principal: &Principal) -> Option<Peer> {
+        let mut known = self.known.lock();
+        let (peer, whose) = known.get(session)?;
+        (whose == principal).then(|| peer.clone())
+    }
+
+    pub(super) fn remember(&self, session: &str, peer: &Peer, principal: &Principal) {
+        let place = (peer.clone(), principal.clone());
+        self.known.lock().put(session.to_owned(), place);
+    }
+
+    fn forget(&self, session: &str) {
+        self.known.lock().pop(session);
+    }
+
+    /// What was found of a replica a moment ago.
+    fn last_look(&self, peer: &Peer) -> Option<bool> {
+        let looks = self.looks.lock();
+        let (asked, is_alive) = looks.get(&peer.name)?;
+        (asked.elapsed() < LOOK_INTERVAL / 2).then_some(*is_alive)
+    }
+
+    fn looked(&self, peer: &Peer, is_alive: bool) {
+        let mut looks = self.looks.lock();
+        looks.retain(|_, (asked, _)| asked.elapsed() < LOOK_INTERVAL);
+        looks.insert(peer.name.clone(), (Instant::now(), is_alive));
+    }
+}
+
+/// Whether another replica has sent the request on.
+pub(super) fn is_sent_on(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::SENT_ON)
+}
+
+impl Http {
+    /// Whether a request is about a session that another replica is known to have, which counts it.
+    pub(super) fn is_counted_elsewhere(&self, headers: &HeaderMap, principal: &Principal) -> bool {
+        let session = only(headers, header::SESSION).ok().flatten();
+        let peers = self.peers.as_ref().filter(|_| !is_sent_on(headers));
+        session
+            .zip(peers)
+            .is_some_and(|(session, peers)| peers.known(session, principal).is_some())
+    }
+
+    /// The session that a request is about, or the answer of the replica that has it. `message` is what was posted.
+    pub(super) async fn reach(
+        self: &Arc<Self>,
+        method: Method,
+        headers: &HeaderMap,
+        principal: &Principal,
+        message: Option<&Message>,
+    ) -> Result<Reached, Box<Answer>> {
+        let id = message.and_then(Message::id);
+        let until = Instant::now() + REACH_TIMEOUT;
+        loop {
+            let peer = match self.session(headers, principal, id).await? {
+                Place::Here(session) => return Ok(Reached::Session(session)),
+                Place::There(peer) => peer,
+            };
+            if is_sent_on(headers) {
+                let what = "another replica has the session";
+                let error = RpcError::new(code::INTERNAL, what);
+                return Err(refuse(StatusCode::MISDIRECTED_REQUEST, id, &error));
+            }
+            let sent = self.send_on(&peer, method.clone(), headers, message).await;
+            match sent {
+                Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
+                    return Ok(Reached::Answer(self.pass_back(response, peer, message)));
+                }
+                Err(NoAnswer::Lost) => {
+                    if let Some(message) = message.filter(|message| !may_be_repeated(message)) {
+                        let lost = json(StatusCode::OK, &self.hub.lost(message));
+                        return Ok(Reached::Answer(lost));
+                    }
+                }
+                Ok(_) | Err(NoAnswer::Unsent) => {}
+            }
+            if let (Some(peers), Ok(Some(session))) = (&self.peers, only(headers, header::SESSION))
+            {
+                peers.forget(session);
+            }
+            if Instant::now() >= until {
+                tracing::warn!(
+                    address = peer.address,
+                    "cannot reach the replica that has a session"
+                );
+                let what = "the replica that has the session cannot be reached";
+                return Err(later(id, &RpcError::new(code::INTERNAL, what)));
+            }
+            sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Sends a request on, and waits until its answer begins.
+    async fn send_on(
+        &self,
+        peer: &Peer,
+        method: Method,
+        headers: &HeaderMap,
+        message: Option<&Message>,
+    ) -> Result<Response, NoAnswer> {
+        let Some(peers) = &self.peers else {
+            return Err(NoAnswer::Unsent);
+        };
+        let mut passed: HeaderMap = headers
+            .iter()
+            .filter(|(name, _)| !OWN_HEADERS.contains(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        passed.insert(header::SENT_ON, HeaderValue::from_static("1"));
+        let url = format!("{}{}", peer.address, self.path);
+        let mut request = peers.client.request(method, url).headers(passed);
+        if let Some(message) = message {
+            request = request.body(message.to_bytes());
+        }
+        let mut sending = pin!(request.send());
+        loop {
+            tokio::select! {
+                sent = &mut sending => return sent.map_err(|error| {
+                    if error.is_connect() || error.is_builder() {
+                        NoAnswer::Unsent
+                    } else {
+                        NoAnswer::Lost
+                    }
+                }),
+                () = sleep(LOOK_INTERVAL) => if !self.is_alive(peer).await {
+                    return Err(NoAnswer::Lost);
+                }
+            }
+        }
+    }
+
+    /// Whether a replica is alive, as far as that can be known.
+    async fn is_alive(&self, peer: &Peer) -> bool {
+        let Some(peers) = &self.peers else {
+            return false;
+        };
+        if let Some(is_alive) = peers.last_look(peer) {
+            return is_alive;
+        }
+        match self.hub.is_alive(peer).await {
+            Ok(is_alive) => {
+                peers.looked(peer, is_alive);
+                is_alive
+            }
+            // Nor can others take anything up from it then.
+            Err(_) => true,
+        }
+    }
+
+    /// The answer of another replica. A stream that breaks between two events ends with what became of the request.
+    fn pass_back(
+        self: &Arc<Self>,
+        mut response: Response,
+        peer: Peer,
+        message: Option<&Message>,
+    ) -> Answer {
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        let is_stream = is_media_type(headers.get(CONTENT_TYPE), "text/event-stream");
+        let request = message.filter(|message| message.kind() == Kind::Request && is_stream);
+        let lost = request.map(|request| self.hub.lost(request));
+        let (sender, receiver) = mpsc::channel(1);
+        let http = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut between = Between::default();
+            loop {
+                tokio::select! {
+                    chunk = response.chunk() => match chunk {
+                        Ok(Some(bytes)) => {
+                            between.read(&bytes);
+                            if sender.send(bytes).await.is_err() {
+                                return;
+                            }
+                        }
+                        Ok(None) => return,
+                        Err(_) => break,
+                    },
+                    () = sender.closed() => return,
+                    () = sleep(LOOK_INTERVAL) => if !http.is_alive(&peer).await {
+                        break;
+                    }
+                }
+            }
+            if let Some(lost) = lost.filter(|_| between.is_so()) {
+                let event = [b"data: ".as_slice(), &lost.to_bytes(), b"\n\n"].concat();
+                let _ = sender.send(event.into()).await;
+            }
+        });
+        let frames = stream::unfold(receiver, |mut receiver| async {
+            let bytes: Bytes = receiver.recv().await?;
+            Some((Ok::<_, Infallible>(Frame::data(bytes)), receiver))
+        });
+        let mut answer = body(status, None, StreamBody::new(frames));
+        let passed_back = [
+            CACHE_CONTROL,
+            CONTENT_LENGTH,
+            CONTENT_TYPE,
+            RETRY_AFTER,
+            HeaderName::from_static(header::SESSION),
+        ];
+        for name in passed_back {
+            if let Some(value) = headers.get(&name) {
+                answer.headers_mut().insert(name, value.clone());
+            }
+        }
+        answer
+    }
+
+    /// The session that is at hand here, if it is this replica's.
+    pub(super) async fn own_session(
+        &self,
+        session: &str,
+        principal: &Principal,
+        id: Option<&Id>,
+    ) -> Result<Option<BusySession>, Box<Answer>> {
+        let Some(found) = self.sessions.find(session, principal) else {
+            return Ok(None);
+        };
+        let is_own = found.client.is_own().await;
+        if is_own.map_err(|error| away(id, &error))? {
+            return Ok(Some(found));
+        }
+        drop(found);
+        Ok(self.sessions.find(session, principal))
+    }
+}
+
+/// Whether a message can be taken twice as well as once: requests that change nothing, or the same again. An answer and a
+/// notification mean nothing to a replica that did not ask, or has no such request.
+fn may_be_repeated(message: &Message) -> bool {
+    message.kind() != Kind::Request
+        || message.method().is_some_and(|name| {
+            let repeatable = [
+                method::COMPLETE,
+                method::GET_PROMPT,
+                method::GET_TASK,
+                method::LIST_PROMPTS,
+                method::LIST_RESOURCES,
+                method::LIST_TASKS,
+                method::LIST_TEMPLATES,
+                method::LIST_TOOLS,
+                method::PING,
+                method::READ_RESOURCE,
+                method::SET_LEVEL,
+                method::SUBSCRIBE,
+                method::UNSUBSCRIBE,
+            ];
+            repeatable.contains(&name)
+        })
+}
+
+/// Whether what was read of a stream of events ends between two of them.
+#[derive(Default)]
+struct Between {
+    /// How many line ends are last, two at most.
+    ends: usize,
+    has_begun: bool,
+}
+
+impl Between {
+    fn read(&mut self, bytes: &[u8]) {
+        let others = bytes.iter().rposition(|byte| *byte != b'\n');
+        let last = bytes.len() - others.map_or(0, |at| at + 1);
+        self.ends = if others.is_none() {
+            self.ends + last
+        } else {
+            last
+        };
+        self.ends = self.ends.min(2);
+        self.has_begun = true;
+    }
+
+    fn is_so(&self) -> bool {
+        !self.has_begun || self.ends == 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_end_of_an_event_is_found_however_it_is_cut(pieces in prop::collection::vec("[a\n]{0,4}", 0..6)) {
+            let mut between = Between::default();
+            pieces.iter().for_each(|piece| between.read(piece.as_bytes()));
+            let all = pieces.concat();
+            prop_assert_eq!(between.is_so(), all.is_empty() && pieces.is_empty() || all.ends_with("\n\n"));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Sessions that another replica has.
+
+use super::*;
+use crate::port::Peer;
+
+/// A replica that knows another by this address.
+async fn replica_of(address: Option<SocketAddr>) -> Served {
+    let served = served_with(|listen, limits| {
+        listen.advertise = Some(format!("http://{}", listen.address));
+        limits.drain = Some(Duration::from_millis(300));
+    })
+    .await;
+    *served.hub.peer.lock() = address.map(|address| Peer {
+        name: "other".to_owned(),
+        address: format!("http://{address}"),
+    });
+    served
+}
+
+#[tokio::test]
+async fn a_request_reaches_its_session_through_any_replica() {
+    let owner = replica_of(None).await;
+    let session = owner.session("").await;
+    let entry = replica_of(Some(owner.address)).await;
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"n": 1}}"#;
+    for replica in [&entry, &owner, &entry] {
+        replica
+            .check("POST /mcp", &session, &request(1, "x"), 200, answer)
+            .await;
+    }
+    entry
+        .check("POST /mcp", &session, &note("notifications/x"), 202, "")
+        .await;
+    // Streams are passed on as they come.
+    let mut call = entry.post(&session, &request(2, "hold")).await;
+    call.until("retry").await;
+    let mut stream = entry.ask("GET /mcp", &session, "").await;
+    stream.until("text/event-stream").await;
+    entry
+        .check("POST /mcp", &session, &request(3, "ask"), 200, "")
+        .await;
+    stream.until("ping").await;
+    owner.hub.release().await;
+    call.until("released").await;
+    assert!(call.end().await.contains("\r\n0\r\n"));
+    assert!(entry.hub.clients.lock().is_empty());
+    entry.check("DELETE /mcp", &session, "", 204, "").await;
+    owner.check("DELETE /mcp", &session, "", 404, "").await;
+}
+
+#[tokio::test]
+async fn a_replica_that_has_no_such_session_any_more_is_asked_once() {
+    let one = replica_of(None).await;
+    let session = one.session("").await;
+    let other = replica_of(Some(one.address)).await;
+    // Each believes that the other has it: nothing goes round.
+    *one.hub.peer.lock() = Some(Peer {
+        name: "one".to_owned(),
+        address: format!("http://{}", other.address),
+    });
+    one.hub.client(0).has_moved.store(true, Ordering::Release);
+    let sent_on = format!("{session}|crossfeed-sent-on: 1");
+    one.check("POST /mcp", &sent_on, &request(1, "x"), 421, "")
+        .await;
+    let asked = async { other.post(&session, &request(1, "x")).await.end().await };
+    let found = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        *other.hub.peer.lock() = None;
+    };
+    let (answer, ()) = tokio::join!(asked, found);
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+}
+
+/// A replica that does what it is told with each connection.
+async fn fake_replica(answer: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 4096];
+            let _ = socket.read(&mut buffer).await;
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            if answer.is_empty() {
+                open.push(socket);
+            }
+        }
+    });
+    address
+}
+
+const SESSION: &str = "mcp-session-id: x";
+const STREAM: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+#[tokio::test]
+async fn what_a_replica_took_and_never_answered_may_have_run() {
+    let entry = replica_of(Some(fake_replica("").await)).await;
+    let gone = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        *entry.hub.peer.lock() = None;
+    };
+    let asked =
+        async |id: usize, method: &str| entry.post(SESSION, &request(id, method)).await.end().await;
+    let (call, list, ()) = tokio::join!(asked(7, "tools/call"), asked(8, "tools/list"), gone);
+    assert!(call.contains("upstream.outcome_unknown"), "{call}");
+    assert!(call.contains(r#""id":7"#), "{call}");
+    // It is asked for elsewhere.
+    assert!(list.starts_with("HTTP/1.1 404"), "{list}");
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_says_what_became_of_its_request() {
+    let event = "id: 1-0\ndata: {}\n\n";
+    let whole: &'static str = format!("{STREAM}{:x}\r\n{event}\r\n", event.len()).leak();
+    let entry = replica_of(Some(fake_replica(whole).await)).await;
+    let call = entry.post(SESSION, &request(7, "tools/call")).await;
+    let call = call.end().await;
+    assert!(
+        call.contains("id: 1-0") && call.contains("upstream.outcome_unknown"),
+        "{call}"
+    );
+    // Nothing can be put behind half an event.
+    let half: &'static str = format!("{STREAM}9\r\ndata: {{\"j\r\n").leak();
+    let entry = replica_of(Some(fake_replica(half).await)).await;
+    let call = entry.post(SESSION, &request(7, "tools/call")).await;
+    let call = call.end().await;
+    assert!(
+        call.contains("data: {\"j") && !call.contains("unknown"),
+        "{call}"
+    );
+}
+
+#[tokio::test]
+async fn a_replica_that_cannot_be_reached_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let entry = replica_of(Some(address)).await;
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        *entry.hub.peer.lock() = None;
+    };
+    let asked = async {
+        entry
+            .post(SESSION, &request(1, "tools/call"))
+            .await
+            .end()
+            .await
+    };
+    let (answer, ()) = tokio::join!(asked, back);
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_balancer_learns_whether_requests_are_to_be_sent() {
+    let served = replica_of(None).await;
+    served.check("GET /readyz", "", "", 200, "ready").await;
+    served.hub.is_away.store(true, Ordering::Release);
+    tokio::time::sleep(READINESS_INTERVAL).await;
+    served
+        .check("GET /readyz", "", "", 503, "the store does not answer")
+        .await;
+    served.check("GET /healthz", "", "", 200, "ok").await;
+    let session = served.session("").await;
+    served.stop.send(()).unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let asked = async |line: &str, headers: &str, body: &str| {
+        let mut socket = TcpStream::connect(served.address).await.unwrap();
+        let length = body.len();
+        let text = format!(
+            "{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n\r\n{body}"
+        );
+        socket.write_all(text.as_bytes()).await.unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).await.unwrap();
+        text
+    };
+    let ready = asked("GET /readyz", "accept: */*", "").await;
+    assert!(
+        ready.starts_with("HTTP/1.1 503") && ready.contains("draining"),
+        "{ready}"
+    );
+    // Meanwhile it serves.
+    let answer = asked("POST /mcp", &session, &request(1, "x")).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    served.task.await.unwrap();
+    TcpStream::connect(served.address).await.unwrap_err();
+}

@@ -1,0 +1,198 @@
+//! This process among the replicas of the gateway that share a store: a record with its address that lasts for seconds and
+//! is renewed meanwhile.
+//!
+//! # Invariants
+//!
+//! - A replica counts itself as dead before others may: its own clock starts before the store's.
+//! - Between two times that a replica was alive it has a new term, so that what it knew to be its own is looked at again.
+
+use crate::records::{
+    Found, Key, Records,
+    owned::{Owned, OwnedRecord},
+};
+use crossfeed_store::{StoreError, with_causes};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::{convert::Infallible, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// How long the record lasts that is not renewed: the sessions of a replica that was killed wait for so long.
+pub(crate) const LEASE_TIME: Duration = Duration::from_secs(6);
+const RENEW_INTERVAL: Duration = Duration::from_secs(2);
+
+#[derive(Serialize, Deserialize)]
+struct ReplicaRecord {
+    address: String,
+    /// It ends soon: others may take its sessions up.
+    #[serde(default)]
+    leaves: bool,
+}
+
+/// This process, as a replica.
+pub(crate) struct Replica {
+    records: Records,
+    name: String,
+    address: String,
+    own: tokio::sync::Mutex<OwnedRecord>,
+    lease: Mutex<Lease>,
+}
+
+#[derive(Default)]
+struct Lease {
+    /// Until when no other replica counts this one as dead.
+    until: Option<Instant>,
+    term: u64,
+    leaves: bool,
+}
+
+impl Replica {
+    /// One that others reach at this address; dead until it was first [renewed](Self::renew). `name` is a word that no
+    /// other has.
+    pub(crate) fn new(records: Records, name: String, address: String) -> Self {
+        let own = OwnedRecord::new(records.clone(), key_of(&name), name.clone());
+        Self {
+            records,
+            name,
+            address,
+            own: tokio::sync::Mutex::new(own),
+            lease: Mutex::default(),
+        }
+    }
+
+    /// The name by which records refer to it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether another replica is alive, though it may be about to end.
+    pub(crate) async fn is_alive(&self, other: &str) -> Result<bool, StoreError> {
+        Ok(self.read(other).await?.is_some())
+    }
+
+    /// The address of another replica, while it is alive and stays.
+    pub(crate) async fn address_of(&self, other: &str) -> Result<Option<String>, StoreError> {
+        let stays = self.read(other).await?.filter(|record| !record.leaves);
+        Ok(stays.map(|record| record.address))
+    }
+
+    async fn read(&self, name: &str) -> Result<Option<ReplicaRecord>, StoreError> {
+        let key = key_of(name);
+        let found = self.records.read::<Owned<ReplicaRecord>>(&key).await?;
+        Ok(found.and_then(|Found { value, .. }| value.value))
+    }
+
+    /// The term in which it is alive, and stays. While it is the same, no other replica had a reason to take up what is
+    /// this one's.
+    pub(crate) fn term(&self) -> Option<u64> {
+        let lease = self.lease.lock();
+        let is_alive = lease.until.is_some_and(|until| Instant::now() < until);
+        (is_alive && !lease.leaves).then_some(lease.term)
+    }
+
+    /// Says that it is alive.
+    pub(crate) async fn renew(&self) -> Result<(), StoreError> {
+        let mut own = self.own.lock().await;
+        let leaves = self.lease.lock().leaves;
+        let begun = Instant::now();
+        let record = ReplicaRecord {
+            address: self.address.clone(),
+            leaves,
+        };
+        let was_lost = self.read(&self.name).await?.is_none();
+        own.write(&record, LEASE_TIME).await?;
+        let mut lease = self.lease.lock();
+        if was_lost || lease.until.is_none_or(|until| until <= Instant::now()) {
+            lease.term += 1;
+        }
+        lease.until = Some(begun + LEASE_TIME);
+        Ok(())
+    }
+
+    /// Renews the record as long as this is polled.
+    pub(crate) async fn hold(&self) -> Infallible {
+        loop {
+            sleep(RENEW_INTERVAL).await;
+            if let Err(error) = self.renew().await {
+                tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica is alive");
+            }
+        }
+    }
+
+    /// Lets other replicas take up what is this one's.
+    pub(crate) async fn leave(&self) {
+        self.lease.lock().leaves = true;
+        if let Err(error) = self.renew().await {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica ends: others wait until its time is over");
+        }
+    }
+
+    /// Takes its record away.
+    pub(crate) async fn end(&self) {
+        if let Err(error) = self.own.lock().await.end(LEASE_TIME).await {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica has ended: others wait until its time is over");
+        }
+    }
+}
+
+fn key_of(name: &str) -> Key {
+    Key::new("replica", &[name])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::fake::LastingStore;
+    use std::sync::{Arc, atomic::Ordering};
+
+    fn replica(store: &Arc<LastingStore>, name: &str) -> Replica {
+        let records = Records::of(store.clone()).unwrap();
+        Replica::new(records, name.to_owned(), format!("http://{name}"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_replica_is_found_while_it_lives_and_stays() {
+        let store = LastingStore::new();
+        let [one, other] = ["one", "other"].map(|name| replica(&store, name));
+        let found = async || other.address_of("one").await.unwrap();
+        assert_eq!(found().await, None);
+        one.renew().await.unwrap();
+        assert_eq!(found().await.unwrap(), "http://one");
+        tokio::select! {
+            never = one.hold() => match never {},
+            () = sleep(10 * LEASE_TIME) => {}
+        }
+        assert_eq!(found().await.unwrap(), "http://one");
+        assert_eq!(one.term(), Some(1));
+        one.leave().await;
+        assert_eq!((found().await, one.term()), (None, None));
+        assert!(other.is_alive("one").await.unwrap());
+        one.end().await;
+        assert!(!other.is_alive("one").await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_ends_a_term_before_others_see_it() {
+        let store = LastingStore::new();
+        let [one, other] = ["one", "other"].map(|name| replica(&store, name));
+        assert_eq!(one.term(), None);
+        one.renew().await.unwrap();
+        for (pause, lives, term) in [(5, true, 1), (5, true, 1), (7, false, 2)] {
+            sleep(Duration::from_secs(pause)).await;
+            assert_eq!(one.term().is_some(), lives);
+            let found = other.address_of("one").await.unwrap();
+            assert_eq!(found.is_some(), lives);
+            one.renew().await.unwrap();
+            assert_eq!(one.term(), Some(term));
+        }
+        // Others may have looked while the store had lost it.
+        store.lose_records();
+        one.renew().await.unwrap();
+        assert_eq!(one.term(), Some(3));
+        // A write that failed renews nothing.
+        store.is_away.store(true, Ordering::Relaxed);
+        sleep(Duration::from_secs(3)).await;
+        assert!(one.renew().await.is_err());
+        sleep(Duration::from_secs(3)).await;
+        assert_eq!(one.term(), None);
+    }
+}
