@@ -6,27 +6,32 @@ use std::time::Duration;
 
 use crate::Outcome;
 
-/// Where a racer listens, and the session that is open there.
+/// Where a racer listens, and the session that is open there. A racer of several processes listens at several addresses,
+/// and has the session at the first.
 #[derive(Clone)]
 pub(crate) struct Place {
-    pub(crate) address: SocketAddr,
+    pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) path: &'static str,
     pub(crate) session: Option<String>,
 }
 
 pub(crate) struct Connection {
     place: Place,
+    address: SocketAddr,
     stream: BufReader<TcpStream>,
     body: Vec<u8>,
 }
 
 impl Connection {
-    pub(crate) fn open(place: Place) -> Outcome<Self> {
-        let stream = TcpStream::connect(place.address)?;
+    /// The connections of several go round the addresses.
+    pub(crate) fn open(place: Place, number: usize) -> Outcome<Self> {
+        let address = place.addresses[number % place.addresses.len()];
+        let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
         Ok(Connection {
             place,
+            address,
             stream: BufReader::with_capacity(1 << 16, stream),
             body: Vec::new(),
         })
@@ -43,7 +48,7 @@ impl Connection {
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
              MCP-Protocol-Version: 2025-06-18\r\nContent-Length: {}\r\n",
             self.place.path,
-            self.place.address,
+            self.address,
             message.len()
         );
         if let Some(session) = &self.place.session {

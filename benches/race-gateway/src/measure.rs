@@ -152,7 +152,8 @@ impl Row {
                 }
             }
             Way::Http(place) => {
-                let mut connection = Connection::open(place.clone())?;
+                // Of several replicas, another than the one that has the session.
+                let mut connection = Connection::open(place.clone(), 1)?;
                 for id in ids {
                     let message = call(prefix, id, asked);
                     let began = Instant::now();
@@ -195,10 +196,12 @@ impl Row {
                 thread::scope(|scope| {
                     let shares = ids.chunks(ids.len().div_ceil(AT_ONCE));
                     let workers: Vec<_> = shares
-                        .map(|share| {
+                        .enumerate()
+                        .map(|(number, share)| {
                             let place = place.clone();
                             scope.spawn(move || {
-                                posts(place, prefix, share).map_err(|problem| problem.to_string())
+                                posts(place, number, prefix, share)
+                                    .map_err(|problem| problem.to_string())
                             })
                         })
                         .collect();
@@ -213,8 +216,8 @@ impl Row {
     }
 }
 
-fn posts(place: Place, prefix: &str, ids: &[usize]) -> Outcome<Vec<Duration>> {
-    let mut connection = Connection::open(place)?;
+fn posts(place: Place, number: usize, prefix: &str, ids: &[usize]) -> Outcome<Vec<Duration>> {
+    let mut connection = Connection::open(place, number)?;
     let mut took = Vec::with_capacity(ids.len());
     for id in ids {
         let message = call(prefix, *id, Asked::Echo);

@@ -30,13 +30,14 @@ pub(crate) struct Programs {
 
 pub(crate) struct Racer {
     pub(crate) name: &'static str,
-    /// Where it listens; nothing for standard input and output.
-    port: Option<u16>,
+    /// Where it listens, each of its processes at one; nothing for standard input and output.
+    ports: Vec<u16>,
     /// Its path, of HTTP.
     path: &'static str,
     /// What it puts in front of the names of tools.
     prefix: &'static str,
-    words: Vec<String>,
+    /// The words of each of its processes.
+    words: Vec<Vec<String>>,
 }
 
 pub(crate) enum Way {
@@ -48,21 +49,24 @@ pub(crate) struct Running {
     pub(crate) name: &'static str,
     pub(crate) way: Way,
     pub(crate) prefix: &'static str,
-    child: Child,
+    children: Vec<Child>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The children of a proxy end with their standard input.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for child in &mut self.children {
+            // The children of a proxy end with their standard input.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
 impl Running {
-    /// The resident memory of the process itself in KiB: now, or the most that it was.
+    /// The resident memory of the process itself, the first of several, in KiB: now, or the most that it was.
     pub(crate) fn memory(&self, most: bool) -> Option<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let id = self.children.first()?.id();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
         let line = status
             .lines()
             .find(|line| line.starts_with(if most { "VmHWM:" } else { "VmRSS:" }))?;
@@ -171,6 +175,9 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
         )?;
         racers.push(served(name, &["--config", &kept])?);
     }
+    if let Some(redis) = &programs.redis {
+        racers.push(replicas(programs, &server, redis)?);
+    }
     racers.push(mcp_proxy(programs, &fixture)?);
     racers.push(racer("supergateway, HTTP to stdio", true, &|port| {
         let main = bin("npm/node_modules/supergateway/dist/index.js");
@@ -235,10 +242,44 @@ fn racer(name: &'static str, listens: bool, words: Words<'_>) -> Outcome<Racer> 
     let port = if listens { Some(free_port()?) } else { None };
     Ok(Racer {
         name,
-        port,
+        ports: port.into_iter().collect(),
         path: "/mcp",
         prefix: "",
-        words: words(&port.unwrap_or_default().to_string()),
+        words: vec![words(&port.unwrap_or_default().to_string())],
+    })
+}
+
+/// Three replicas of the gateway over one Redis, of which the first has the session: calls one after the other go to
+/// another, and those at once go round.
+fn replicas(programs: &Programs, server: &serde_json::Value, redis: &str) -> Outcome<Racer> {
+    let (mut ports, mut words) = (Vec::new(), Vec::new());
+    for number in 0..3 {
+        let port = free_port()?;
+        let address = format!("127.0.0.1:{port}");
+        let config = config(
+            programs,
+            &format!("replica-{number}.json"),
+            &serde_json::json!({
+                "mcpServers": { "fixture": server },
+                "listen": { "address": address, "advertise": format!("http://{address}") },
+                "store": { "url": format!("redis://{redis}"), "prefix": "replicas" },
+                "anonymous": true,
+            }),
+        )?;
+        let gateway = text(&programs.gateway);
+        words.push(
+            [&gateway, "gateway", "--log", "warn", "--config", &config]
+                .map(str::to_owned)
+                .to_vec(),
+        );
+        ports.push(port);
+    }
+    Ok(Racer {
+        name: "crossfeed, three replicas, HTTP to stdio",
+        ports,
+        path: "/mcp",
+        prefix: "",
+        words,
     })
 }
 
@@ -256,10 +297,10 @@ fn mcp_proxy(programs: &Programs, fixture: &str) -> Outcome<Racer> {
     let program = programs.peers.join("cargo/bin/mcp-proxy");
     Ok(Racer {
         name: "mcp-proxy (cargo), HTTP to stdio",
-        port: Some(port),
+        ports: vec![port],
         path: "/",
         prefix: "fixture/",
-        words: vec![text(&program), "--config".to_owned(), text(&config)],
+        words: vec![vec![text(&program), "--config".to_owned(), text(&config)]],
     })
 }
 
@@ -278,12 +319,16 @@ else:
 
 impl Racer {
     pub(crate) fn start(&self) -> Outcome<Running> {
-        let (program, rest) = self.words.split_first().ok_or("no command")?;
-        #[expect(clippy::disallowed_methods, reason = "racers are processes")]
-        let mut command = Command::new(program);
-        command.args(rest);
-        let Some(port) = self.port else {
-            let (child, mut lines) = stdio::start(command)?;
+        let mut commands = Vec::new();
+        for words in &self.words {
+            let (program, rest) = words.split_first().ok_or("no command")?;
+            #[expect(clippy::disallowed_methods, reason = "racers are processes")]
+            let mut command = Command::new(program);
+            command.args(rest);
+            commands.push(command);
+        }
+        if self.ports.is_empty() {
+            let (child, mut lines) = stdio::start(commands.remove(0))?;
             lines.send(INITIALIZE)?;
             lines.receive()?;
             lines.send(INITIALIZED)?;
@@ -291,18 +336,12 @@ impl Racer {
                 name: self.name,
                 way: Way::Lines(lines),
                 prefix: self.prefix,
-                child,
+                children: vec![child],
             });
-        };
-        // A proxy that ends with its standard input keeps one.
-        let child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        }
+        let address = |port: &u16| SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
         let place = Place {
-            address,
+            addresses: self.ports.iter().map(address).collect(),
             path: self.path,
             session: None,
         };
@@ -310,16 +349,27 @@ impl Racer {
             name: self.name,
             way: Way::Http(place.clone()),
             prefix: self.prefix,
-            child,
+            children: Vec::new(),
         };
-        let began = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            if began.elapsed() > PATIENCE || running.child.try_wait()?.is_some() {
-                return Err("does not listen".into());
+        for (mut command, address) in commands.into_iter().zip(&place.addresses) {
+            // A proxy that ends with its standard input keeps one.
+            let child = command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            running.children.push(child);
+            let began = Instant::now();
+            while TcpStream::connect(address).is_err() {
+                let ended = running.children.iter_mut().map(Child::try_wait);
+                let has_ended = ended.flatten().any(|status| status.is_some());
+                if began.elapsed() > PATIENCE || has_ended {
+                    return Err("does not listen".into());
+                }
+                thread::sleep(Duration::from_millis(100));
             }
-            thread::sleep(Duration::from_millis(100));
         }
-        let mut connection = Connection::open(place)?;
+        let mut connection = Connection::open(place, 0)?;
         connection.post(INITIALIZE)?;
         connection.post(INITIALIZED)?;
         running.way = Way::Http(connection.into_place());
