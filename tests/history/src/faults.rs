@@ -121,14 +121,14 @@ pub(crate) async fn inject(
                 let running = with_arguments(&[folder, &format!("--name {name} ")]);
                 if let Some(process) = seed.pick(&running) {
                     note("fault: child stopped", name);
-                    pause(*process, seed.below(4_000)).await;
+                    pause(*process, Duration::from_millis(seed.below(4_000))).await;
                 }
             }
             6 => {
                 let server = &servers[index];
                 note("fault: server over HTTP stopped", server.name);
                 let process = server.child.id().unwrap_or(0);
-                pause(process, seed.below(1_500)).await;
+                pause(process, Duration::from_millis(seed.below(1_500))).await;
             }
             7 | 8 => {
                 let server = &mut servers[index];
@@ -163,9 +163,9 @@ pub(crate) async fn inject(
     Ok(())
 }
 
-/// Stops a process for so many milliseconds.
-async fn pause(process: u32, milliseconds: u64) {
+/// Stops a process for so long.
+pub(crate) async fn pause(process: u32, time: Duration) {
     signal(process, Signal::STOP);
-    sleep(Duration::from_millis(milliseconds)).await;
+    sleep(time).await;
     signal(process, Signal::CONT);
 }

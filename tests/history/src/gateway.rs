@@ -111,8 +111,17 @@ impl Gateway {
         }
     }
 
+    /// Kills it (`SIGKILL`). What it says before is reported, and that it had ended, if so.
+    pub(crate) async fn kill(&mut self, history: &History) {
+        if self.is_up(history) {
+            // It is gone already where this fails.
+            let _ = self.child.kill().await;
+            self.report_panics(history);
+        }
+    }
+
     /// Asks it to end (`SIGTERM`), and reports how it did.
-    pub(crate) async fn stop(mut self, history: &History) {
+    pub(crate) async fn stop(&mut self, history: &History) {
         if !self.is_up(history) {
             return;
         }
@@ -123,7 +132,7 @@ impl Gateway {
     }
 
     /// Waits for the end that it was asked for, and reports how it was.
-    pub(crate) async fn wait(mut self, history: &History) {
+    pub(crate) async fn wait(&mut self, history: &History) {
         let status = match timeout(STOP_TIMEOUT, self.child.wait()).await {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),
@@ -138,6 +147,10 @@ impl Gateway {
             status: status.to_owned(),
             expected,
         });
+        self.report_panics(history);
+    }
+
+    fn report_panics(&self, history: &History) {
         for line in self.read_log().lines().filter(|line| is_panic(line)) {
             history.add(Event::Panicked {
                 gateway: self.name.clone(),

@@ -23,8 +23,9 @@ pub(crate) enum Outcome {
     Answered { keys: Vec<String> },
     /// The gateway's own answer: a stable error code.
     Failed { code: String },
-    /// HTTP refused the request with this status before it reached the gateway's tools.
-    Refused { status: u16 },
+    /// HTTP refused the request with this status before it reached the gateway's tools. `retry` where it says when to try
+    /// again.
+    Refused { status: u16, retry: bool },
     /// The client cancelled it and heard no answer.
     Cancelled,
     /// The client went away before the whole request was written.
@@ -37,6 +38,21 @@ pub(crate) enum Outcome {
     Lost { why: String },
     /// No answer came while the client waited.
     Silent { seconds: u64 },
+}
+
+/// How a request ended, for a client that goes on through faults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// It has its answer.
+    Served,
+    /// The gateway says that it may have run, or that its server is away.
+    Unsure,
+    /// It was refused for now.
+    Again,
+    /// The connection ended without an answer.
+    Cut,
+    /// What no client may be told because of a fault of a replica.
+    Wrong { what: String },
 }
 
 /// One thing that happened.
@@ -72,8 +88,13 @@ pub(crate) enum Event {
         key: String,
         excerpt: String,
     },
-    /// A client was given this call id for a result of its own.
-    Named { client: String, call_id: String },
+    /// A client was given this call id for the result of its call `key`, in this session of its own.
+    Named {
+        client: String,
+        session: u64,
+        key: String,
+        call_id: String,
+    },
     /// A client without a right to it referred to a call id; `code` is what it was told.
     Foreign {
         client: String,
@@ -115,6 +136,15 @@ pub(crate) enum Event {
         method: String,
         answer: Result<Vec<String>, String>,
     },
+    /// The balancer passed a call on to this replica.
+    Passed { key: String, replica: String },
+    /// A request of a client that goes on through faults ended, so many microseconds after it was sent.
+    Tried {
+        client: String,
+        request: String,
+        took: u64,
+        attempt: Attempt,
+    },
     /// A fault was brought about.
     Injected { fault: String, target: String },
     /// A figure of the gateway before any client came, and after the last was gone.
@@ -149,6 +179,8 @@ impl Event {
             | Event::Ran { key, .. }
             | Event::Heard { key, .. }
             | Event::Delivered { key, .. }
+            | Event::Named { key, .. }
+            | Event::Passed { key, .. }
             | Event::AskedAboutTask { key, .. }
             | Event::Progress { key, .. } => key == wanted,
             _ => false,

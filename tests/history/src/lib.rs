@@ -13,6 +13,8 @@ mod judge;
 mod key;
 mod process;
 mod proxy;
+mod replicas;
+mod round_robin;
 mod run;
 mod seed;
 mod server;
@@ -25,6 +27,7 @@ use std::process::ExitCode;
 
 pub use seed::Seed;
 
+use crossfeed_redis_servers::is_installed;
 use judge::Law;
 use run::{Plan, Report};
 use tokio::runtime::Builder;
@@ -35,7 +38,7 @@ const SECONDS: u64 = 25;
 const MAX_PRINTED: usize = 4;
 
 /// Runs as the arguments say: as one of the servers (`serve …`), or a run against this gateway
-/// (`[--gateway PROGRAM] [--seconds N] [--seed N] [--soak]`).
+/// (`[--gateway PROGRAM] [--seconds N] [--seed N] [--soak | --replicas N]`).
 ///
 /// The arguments of `cargo test` and `cargo nextest` are understood, so that a test can be this and nothing else.
 #[must_use]
@@ -53,16 +56,18 @@ pub fn main(arguments: &[String], gateway: &Path) -> ExitCode {
 
 const USAGE: &str = "Calls servers through a gateway while servers, connections and clients fail, and judges the history.
 
-Usage: crossfeed-history --gateway PROGRAM [--seconds N] [--seed N] [--soak]
+Usage: crossfeed-history --gateway PROGRAM [--seconds N] [--seed N] [--soak | --replicas N]
 
   --gateway PROGRAM  the `crossfeed` to run
   --seconds N        how long clients call (25)
   --seed N           repeats what each client and each fault draws
   --soak             no faults, an even pace: judges memory, descriptors and latency instead
+  --replicas N       N gateways over one Redis, behind a balancer, while they are killed, paused and stopped
 ";
 
-/// The name under which test runners know the run.
+/// The names under which test runners know the runs with one gateway and with several.
 const NAME: &str = "history";
+const REPLICAS: &str = "replicas";
 
 fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
     let mut plan = Plan {
@@ -70,8 +75,9 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
         seconds: SECONDS,
         seed: history::now(),
         soak: false,
+        replicas: 1,
     };
-    let (mut lists, mut wanted) = (false, true);
+    let (mut lists, mut wanted, mut filters) = (false, true, Vec::new());
     let mut given = arguments.iter();
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or(format!("`{argument}` takes a value"));
@@ -84,6 +90,11 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
             "--seconds" => plan.seconds = number(value()?)?,
             "--seed" => plan.seed = number(value()?)?,
             "--soak" => plan.soak = true,
+            "--replicas" => {
+                plan.replicas = usize::try_from(number(value()?)?)
+                    .unwrap_or(usize::MAX)
+                    .max(1);
+            }
             "--help" | "-h" => {
                 let printed = io::stdout().write_all(USAGE.as_bytes());
                 printed.map_err(|error| error.to_string())?;
@@ -96,18 +107,23 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
                 value()?;
             }
             flag if flag.starts_with('-') => {}
-            filter => wanted &= NAME.contains(filter),
+            filter => filters.push(filter),
         }
     }
+    let name = if plan.replicas > 1 { REPLICAS } else { NAME };
+    wanted &= filters.iter().all(|filter| name.contains(filter));
     let mut output = io::stdout().lock();
     let failed = |error: io::Error| error.to_string();
     if lists {
         if wanted {
-            writeln!(output, "{NAME}: test").map_err(failed)?;
+            writeln!(output, "{name}: test").map_err(failed)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     if !wanted {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if plan.replicas > 1 && !is_installed() {
         return Ok(ExitCode::SUCCESS);
     }
     if !plan.gateway.is_file() {
@@ -122,7 +138,9 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
         .build()
         .map_err(failed)?;
     let report = runtime.block_on(async {
-        if plan.soak {
+        if plan.replicas > 1 {
+            replicas::run(&plan).await
+        } else if plan.soak {
             soak::soak(&plan).await
         } else {
             run::run(&plan).await
@@ -146,7 +164,8 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
 }
 
 fn print(output: &mut impl io::Write, plan: &Plan, report: &Report) -> io::Result<()> {
-    writeln!(output, "{} s, --seed {}", plan.seconds, plan.seed)?;
+    let (seconds, seed, replicas) = (plan.seconds, plan.seed, plan.replicas);
+    writeln!(output, "{seconds} s, --seed {seed} --replicas {replicas}")?;
     for (what, count) in &report.counts {
         if !what.starts_with("fault: ") {
             writeln!(output, "{count:8} {what}")?;

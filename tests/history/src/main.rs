@@ -1,4 +1,4 @@
-//! `crossfeed-history --gateway PROGRAM [--seconds N] [--seed N] [--soak]`: the history checker by hand.
+//! `crossfeed-history --gateway PROGRAM [--seconds N] [--seed N] [--soak | --replicas N]`: the history checker by hand.
 
 use std::path::Path;
 use std::process::ExitCode;

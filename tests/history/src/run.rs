@@ -19,7 +19,7 @@ use crate::cuts::cut_responses;
 use crate::faults::{HttpServer, inject};
 use crate::gateway::{Gateway, metrics};
 use crate::history::{Event, History, Moment};
-use crate::judge::{Violation, judge};
+use crate::judge::{Violation, figures, judge};
 use crate::process::with_arguments;
 use crate::seed::Seed;
 
@@ -47,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Whether it is a soak.
     pub(crate) soak: bool,
+    /// How many gateways there are, behind a balancer where there are several.
+    pub(crate) replicas: usize,
 }
 
 /// What came of a run.
@@ -78,17 +80,33 @@ pub(crate) fn token(principal: &str) -> String {
     format!("token-of-{principal}-0123456789abcdef")
 }
 
+/// The folder of a run.
+pub(crate) fn new_folder() -> Result<PathBuf, String> {
+    let folder = std::env::temp_dir().join(format!("crossfeed-history-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
+
+/// The servers over HTTP.
+pub(crate) async fn start_servers(
+    folder: &Path,
+    history: &Arc<History>,
+    seed: &Seed,
+) -> Result<Vec<HttpServer>, String> {
+    let mut servers = Vec::new();
+    for (name, stateless) in REMOTE {
+        let seed = seed.fork(name);
+        let history = Arc::clone(history);
+        servers.push(HttpServer::start(name, stateless, folder, history, seed).await?);
+    }
+    Ok(servers)
+}
+
 impl World {
     pub(crate) async fn start(plan: &Plan, history: &Arc<History>) -> Result<Self, String> {
-        let folder = std::env::temp_dir().join(format!("crossfeed-history-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let folder = new_folder()?;
         let seed = Seed::new(plan.seed);
-        let mut servers = Vec::new();
-        for (name, stateless) in REMOTE {
-            let seed = seed.fork(name);
-            let history = Arc::clone(history);
-            servers.push(HttpServer::start(name, stateless, &folder, history, seed).await?);
-        }
+        let servers = start_servers(&folder, history, &seed).await?;
         let configuration = configuration(&folder, &servers, true)?;
         let gateway = Gateway::start(&plan.gateway, &folder, "http", &configuration)
             .map_err(|error| error.to_string())?;
@@ -108,7 +126,7 @@ impl World {
         let name = format!("{principal}.{name}");
         let seed = self.seed.fork(&name);
         let client = Client::new(Arc::clone(shared), name, era, seed);
-        Arc::new(Http::new(client, self.port, token(principal)))
+        Arc::new(Http::new(client, self.port, token(principal), false))
     }
 
     /// All clients over HTTP. Those without sessions have listed the tools: the connections that they share are kept for
@@ -236,7 +254,11 @@ impl World {
 }
 
 /// The gateway's configuration. Its limits are small, so that they are reached.
-fn configuration(folder: &Path, servers: &[HttpServer], listens: bool) -> Result<Value, String> {
+pub(crate) fn configuration(
+    folder: &Path,
+    servers: &[HttpServer],
+    listens: bool,
+) -> Result<Value, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut configured = serde_json::Map::new();
     for (name, stateless) in CHILDREN {
@@ -285,7 +307,7 @@ pub(crate) async fn drive(clients: &[Arc<Http>], end: Instant) -> Result<(), Str
     join(living).await
 }
 
-async fn join(mut clients: JoinSet<()>) -> Result<(), String> {
+pub(crate) async fn join(mut clients: JoinSet<()>) -> Result<(), String> {
     while let Some(lived) = clients.join_next().await {
         lived.map_err(|error| format!("a client of the run failed: {error}"))?;
     }
@@ -364,7 +386,7 @@ async fn look(port: u16, end: Instant) -> BTreeMap<&'static str, (i64, i64)> {
     most
 }
 
-/// Ends the gateway and the servers, reads the servers' logs, and judges.
+/// Ends the gateway and the servers, and judges.
 pub(crate) async fn finish(
     world: World,
     history: Arc<History>,
@@ -373,10 +395,20 @@ pub(crate) async fn finish(
     let World {
         folder,
         servers,
-        gateway,
+        mut gateway,
         ..
     } = world;
     gateway.stop(&history).await;
+    conclude(&folder, servers, history, shared)
+}
+
+/// Ends the servers, reads their logs, and judges.
+pub(crate) fn conclude(
+    folder: &Path,
+    servers: Vec<HttpServer>,
+    history: Arc<History>,
+    shared: &Shared,
+) -> Result<Report, String> {
     drop(servers);
     let name = folder.to_string_lossy().into_owned();
     let left = CHILDREN.map(|(child, _)| {
@@ -397,7 +429,7 @@ pub(crate) async fn finish(
     let moments = history.take().into_moments();
     let violations = judge(&moments);
     let mut faults = BTreeMap::new();
-    let mut lines = Vec::new();
+    let mut lines = figures(&moments);
     for moment in &moments {
         if let Event::Measured {
             gateway,
@@ -418,7 +450,7 @@ pub(crate) async fn finish(
             *faults.entry(format!("brought about: {fault}")).or_default() += 1;
         }
     }
-    let kept = keep_or_remove(&folder, &moments, violations.is_empty());
+    let kept = keep_or_remove(folder, &moments, violations.is_empty());
     Ok(Report {
         counts,
         median: median(shared.take_times().into_iter().map(|(_, took)| took)),

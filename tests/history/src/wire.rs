@@ -33,6 +33,22 @@ impl Head {
             .is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 
+    /// True for a response that says when to try again.
+    pub(crate) fn says_when(&self) -> bool {
+        self.header("retry-after").is_some()
+    }
+
+    /// What a proxy passes on of it: all but what concerns one connection.
+    pub(crate) fn passed_on(&self) -> String {
+        let own = ["connection", "keep-alive", "transfer-encoding"];
+        let headers = self.headers.iter();
+        headers
+            .filter(|(name, _)| !own.contains(&name.as_str()))
+            .fold(format!("{}\r\n", self.start), |text, (name, value)| {
+                format!("{text}{name}: {value}\r\n")
+            })
+    }
+
     /// How the body ends.
     pub(crate) fn framing(&self) -> Framing {
         let chunked = self.header("transfer-encoding").is_some();

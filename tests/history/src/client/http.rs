@@ -2,6 +2,7 @@
 
 use parking_lot::Mutex;
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -12,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::question::Question;
 use super::{Client, Era, PATIENCE};
 use crate::history::{Event, Outcome, now};
+use crate::round_robin::BAD_GATEWAY;
 use crate::server::{SESSION_REVISION, STATELESS_REVISION};
 use crate::wire::{Framing, Head, read_head, read_piece, take_events};
 
@@ -37,6 +39,8 @@ pub(crate) enum Manner {
     ReadsSlowly,
     /// Cuts its connection while it reads the answer, and goes on with another.
     Resumes,
+    /// Waits for the answer, and goes on with another connection where one breaks.
+    GoesOn,
 }
 
 /// Where a client's requests go.
@@ -46,23 +50,30 @@ pub(crate) struct Http {
     pub(crate) token: String,
     session: Mutex<Option<String>>,
     kept: Mutex<Vec<(Instant, BufStream<TcpStream>)>>,
+    /// Whether it goes on through faults of replicas, and whether its last request was served.
+    pub(super) lasting: bool,
+    pub(super) served: AtomicBool,
 }
 
 /// The answer to a request that is not a call.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
+    /// Whether it says when to try again.
+    pub(crate) retry: bool,
     pub(crate) message: Option<Value>,
 }
 
 impl Http {
-    pub(crate) fn new(client: Client, port: u16, token: String) -> Self {
+    pub(crate) fn new(client: Client, port: u16, token: String, lasting: bool) -> Self {
         Http {
             client,
             port,
             token,
             session: Mutex::default(),
             kept: Mutex::default(),
+            lasting,
+            served: AtomicBool::new(false),
         }
     }
 
@@ -203,11 +214,18 @@ impl Http {
             Ok(Reply {
                 status: head.status(),
                 session: head.header("mcp-session-id").map(str::to_owned),
+                retry: head.says_when(),
                 message: answer,
             })
         };
         let late = || io::Error::from(io::ErrorKind::TimedOut);
-        timeout(PATIENCE, whole).await.map_err(|_| late())?
+        let begun = Instant::now();
+        let reply = timeout(PATIENCE, whole)
+            .await
+            .unwrap_or_else(|_| Err(late()));
+        let method = message.and_then(|message| message["method"].as_str());
+        self.tried_exchange(method.unwrap_or(verb), begun, &reply);
+        reply
     }
 
     /// Makes a call, and writes down how it ended.
@@ -216,7 +234,7 @@ impl Http {
         let begun = (now(), Instant::now());
         let id = self.client.next_id();
         let message = self.client.request(id, "tools/call", question.params());
-        let outcome = match manner {
+        let outcome = match self.manner_of_waiting(manner) {
             Manner::CutsItself => self.cut(&message).await,
             Manner::Leaves(after) => {
                 let leaves = sleep(Duration::from_millis(after));
@@ -226,8 +244,8 @@ impl Http {
                 }
             }
             Manner::Cancels(after) => self.ask_and_cancel(question, id, &message, after).await,
-            Manner::Resumes => {
-                let asked = self.ask_in_parts(question, id, &message);
+            Manner::Resumes | Manner::GoesOn => {
+                let asked = self.ask_in_parts(question, id, &message, manner == Manner::Resumes);
                 timeout(PATIENCE, asked).await.unwrap_or(Outcome::Silent {
                     seconds: PATIENCE.as_secs(),
                 })
@@ -245,6 +263,7 @@ impl Http {
             let took = u64::try_from(begun.1.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.client.shared.add_time(begun.0, took);
         }
+        self.tried_call(question, begun.1, &outcome);
         self.client.ended(question, outcome.clone());
         outcome
     }
@@ -318,7 +337,7 @@ impl Http {
         });
         let read = read.await;
         let may_keep = outcome.is_some() && read.is_ok();
-        let outcome = settled(head.status(), outcome, read);
+        let outcome = settled(&head, outcome, read);
         if may_keep && !matches!(outcome, Outcome::Refused { .. }) {
             self.keep(stream, &head);
         }
@@ -375,13 +394,19 @@ impl Http {
 }
 
 /// How a call ended, by the status and the body of its response.
-pub(super) fn settled(status: u16, outcome: Option<Outcome>, read: io::Result<()>) -> Outcome {
+pub(super) fn settled(head: &Head, outcome: Option<Outcome>, read: io::Result<()>) -> Outcome {
+    let (status, retry) = (head.status(), head.says_when());
     match (outcome, read) {
-        (Some(Outcome::Failed { code }), _) if is_refusal(status) && !code.contains('.') => {
-            Outcome::Refused { status }
+        (Some(Outcome::Failed { code }), _)
+            if is_refusal(status) && (!code.contains('.') || code == "store.unavailable") =>
+        {
+            Outcome::Refused { status, retry }
         }
         (Some(outcome), _) => outcome,
-        (None, _) if status >= 400 => Outcome::Refused { status },
+        (None, _) if status == BAD_GATEWAY => Outcome::Lost {
+            why: "the replica was cut off".to_owned(),
+        },
+        (None, _) if status >= 400 => Outcome::Refused { status, retry },
         (None, Ok(())) => Outcome::Lost {
             why: format!("status {status}, and the body ended without an answer"),
         },

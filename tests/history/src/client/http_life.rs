@@ -22,12 +22,18 @@ pub(crate) enum Conduct {
     Steady,
     /// The same as fast as it goes, and everything that clients and servers do wrong.
     Faulty,
+    /// What clients do that go on through faults of replicas.
+    Lasting,
 }
 
+/// What a lasting client does, each by a number of its kind: nothing for which a server is asked to fail.
+const LASTING: [u64; 20] = [
+    0, 0, 0, 0, 20, 20, 30, 30, 38, 38, 38, 45, 72, 78, 90, 97, 105, 109, 111, 116,
+];
 /// The most operations of one session.
 const OPERATIONS: u64 = 30;
 /// How long a client waits where the gateway takes no session or the list is empty.
-const RETRY: Duration = Duration::from_millis(300);
+pub(super) const RETRY: Duration = Duration::from_millis(300);
 /// How long a steady client waits between operations, so that the machine is not busy and times compare.
 const PACE: Duration = Duration::from_millis(60);
 
@@ -85,7 +91,14 @@ impl Http {
         }
         self.set_session(reply.session);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.post(&ready).await.is_ok()
+        loop {
+            let reply = self.post(&ready).await;
+            let is_ready = reply.is_ok_and(|reply| reply.status < 400 || !self.lasting);
+            if is_ready || !self.lasting || self.session().is_none() {
+                return is_ready;
+            }
+            sleep(RETRY).await;
+        }
     }
 
     /// Lists the tools. Gives whether there are any.
@@ -115,15 +128,19 @@ impl Http {
     }
 
     /// One thing that a client does.
-    async fn act(&self, conduct: Conduct) {
+    pub(super) async fn act(&self, conduct: Conduct) {
         let client = &self.client;
         let seed = &client.seed;
         let Some(question) = client.question().map(|question| question.with_size(seed)) else {
             return;
         };
         let count = |what| client.shared.count(what);
-        let kinds = if conduct == Conduct::Steady { 50 } else { 116 };
-        match seed.below(kinds) {
+        let kind = match conduct {
+            Conduct::Steady => seed.below(50),
+            Conduct::Faulty => seed.below(116),
+            Conduct::Lasting => seed.pick(&LASTING).copied().unwrap_or_default(),
+        };
+        match kind {
             0..20 => {
                 count("plain calls");
                 self.call(&question, Manner::Waits).await;
@@ -191,7 +208,7 @@ impl Http {
                 join_all(all.iter().map(|one| self.call(one, Manner::Waits))).await;
             }
             // Of both, only sessions have any.
-            _ if client.era == Era::Stateless => {}
+            100..116 if client.era == Era::Stateless => {}
             105..109 => {
                 // Servers without sessions have no such tasks.
                 let servers = ["alpha", "gamma"];
@@ -201,6 +218,11 @@ impl Http {
                 }
             }
             109..111 => self.ask_about_others_tasks().await,
+            116.. => {
+                count("calls that take long");
+                let question = question.with_progress(2).with_delay(seed.below(3_000));
+                self.call(&question, Manner::Waits).await;
+            }
             _ => {
                 count("answers read over several connections");
                 let question = question.with_progress(2 + seed.below(8));
@@ -253,7 +275,10 @@ impl Http {
             _ => self.token.chars().rev().collect(),
         };
         let outcome = match self.exchange("POST", &token, Some(&message)).await {
-            Ok(reply) if reply.status == 401 => Outcome::Refused { status: 401 },
+            Ok(reply) if reply.status == 401 => Outcome::Refused {
+                status: 401,
+                retry: reply.retry,
+            },
             Ok(reply) => Outcome::Lost {
                 why: format!("a wrong token had status {}", reply.status),
             },
@@ -283,10 +308,7 @@ impl Http {
             while let Ok(Some(piece)) = read_piece(&mut stream, &mut framing).await {
                 buffer.extend_from_slice(&piece);
                 for event in take_events(&mut buffer) {
-                    http.client.hear(&event);
-                    if event.contains("tools/list_changed") {
-                        http.client.tools.lock().clear();
-                    }
+                    http.client.hear_stream(&event);
                 }
             }
         })

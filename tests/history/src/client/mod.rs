@@ -5,6 +5,7 @@
 
 pub(crate) mod http;
 pub(crate) mod http_life;
+mod lasting;
 pub(crate) mod question;
 mod resume;
 pub(crate) mod stdio;
@@ -223,7 +224,7 @@ impl Client {
             Outcome::Failed { code } if code == "upstream.outcome_unknown" => "outcome: unknown",
             Outcome::Failed { code } if code.starts_with("limit.") => "outcome: beyond a limit",
             Outcome::Failed { .. } => "outcome: other error of the gateway",
-            Outcome::Refused { status: 503 } => "outcome: no room (503)",
+            Outcome::Refused { status: 503, .. } => "outcome: no room (503)",
             Outcome::Refused { .. } => "outcome: refused by another status",
             Outcome::Cancelled => "outcome: cancelled",
             Outcome::Unsent => "outcome: request cut by the client",
@@ -299,6 +300,8 @@ impl Client {
             drop(results);
             self.history().add(Event::Named {
                 client: self.name.clone(),
+                session: self.session.load(Ordering::Relaxed),
+                key: question.key.clone(),
                 call_id,
             });
         }

@@ -25,12 +25,14 @@ struct Reading<'a> {
 }
 
 impl Http {
-    /// Makes a call, and cuts its own connection after a few events, again and again.
+    /// Makes a call, and reads its answer over several connections: it goes on where one breaks, or `cuts` its own after a few
+    /// events, again and again.
     pub(super) async fn ask_in_parts(
         &self,
         question: &Question,
         id: u64,
         message: &Value,
+        cuts: bool,
     ) -> Outcome {
         let mut reading = Reading {
             question,
@@ -50,19 +52,29 @@ impl Http {
                 outcome = Some(self.client.read_answer(question, &message, text));
             });
             let read = read.await;
-            return settled(head.status(), outcome, read);
+            return settled(&head, outcome, read);
         }
-        self.read_part(&mut stream, &head, &mut reading, 1 + seed.below(3))
+        let mut cuts = if cuts { 1 + seed.below(3) } else { 0 };
+        let events = |cuts: u64| match cuts {
+            0 => u64::MAX,
+            _ => 1 + seed.below(3),
+        };
+        let own = cuts > 0;
+        self.read_part(&mut stream, &head, &mut reading, events(cuts))
             .await;
         drop(stream);
         let end = Instant::now() + TRIES;
-        let mut cuts = seed.below(3);
         while Instant::now() < end {
             if let Some(outcome) = reading.outcome {
                 return outcome;
             }
             let Some(last_event) = &reading.last_event else {
-                return Outcome::Left;
+                let why = "the connection was cut before the first event".to_owned();
+                return if own {
+                    Outcome::Left
+                } else {
+                    Outcome::Lost { why }
+                };
             };
             sleep(Duration::from_millis(seed.below(150))).await;
             let bytes = self.bytes_after("GET", &self.token, None, Some(last_event));
@@ -73,7 +85,13 @@ impl Http {
             };
             match head.status() {
                 200 if head.is_stream() => {}
-                // The session went meanwhile, and everything of it.
+                // The session went meanwhile, and everything of it. One that is in use does not.
+                status @ 404 if self.lasting => {
+                    return Outcome::Refused {
+                        status,
+                        retry: false,
+                    };
+                }
                 404 => return Outcome::Left,
                 400 => {
                     return Outcome::Lost {
@@ -86,13 +104,9 @@ impl Http {
                 }
             }
             self.client.shared.count("streams resumed");
-            let most = if cuts > 0 {
-                1 + seed.below(3)
-            } else {
-                u64::MAX
-            };
             cuts = cuts.saturating_sub(1);
-            self.read_part(&mut stream, &head, &mut reading, most).await;
+            self.read_part(&mut stream, &head, &mut reading, events(cuts))
+                .await;
         }
         reading.outcome.unwrap_or_else(|| Outcome::Lost {
             why: "a stream that was resumed had no answer".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::service::was_killed;
 use super::{Law, Violation};
 use crate::history::{Event, Moment, Outcome};
 
@@ -26,6 +27,10 @@ struct Call<'a> {
     refers_to: &'a [String],
     ran: usize,
     ended: Vec<&'a Outcome>,
+    /// When it was asked for.
+    asked_at: u64,
+    /// Whether a replica was killed while it ran.
+    killed: bool,
     /// Whether it ended while the gateway had no descriptors to spare.
     cramped: bool,
 }
@@ -44,6 +49,7 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             } => {
                 let call = calls.entry(key).or_default();
                 call.asked += 1;
+                call.asked_at = moment.at;
                 call.fault = fault.as_deref();
                 call.refers_to = refers_to;
             }
@@ -51,6 +57,9 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             Event::Ended { key, outcome, .. } => {
                 let call = calls.entry(key).or_default();
                 call.ended.push(outcome);
+                if matches!(outcome, Outcome::Lost { .. }) {
+                    call.killed = was_killed(moments, call.asked_at, moment.at);
+                }
                 call.cramped = scarce > 0 && moment.at.saturating_sub(scarce) < CRAMPED;
             }
             Event::Injected { fault, .. } if fault == SCARCE => scarce = moment.at.max(1),
@@ -114,7 +123,7 @@ fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String
         Outcome::Failed { code } if ran && !lie && !MAY_HAVE_RUN.contains(&code.as_str()) => {
             Some((Law::NotSent, format!("ran, and was reported as {code}")))
         }
-        Outcome::Refused { status } if ran => Some((
+        Outcome::Refused { status, .. } if ran => Some((
             Law::NotSent,
             format!("ran, and was refused with status {status}"),
         )),
@@ -126,7 +135,14 @@ fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String
             Law::NotSent,
             "ran, although its connection had given way".into(),
         )),
-        Outcome::Lost { .. } if call.cramped && !ran => None,
+        Outcome::Refused {
+            status: 503,
+            retry: false,
+        } => Some((
+            Law::Service,
+            "was refused with status 503, and not told when to try again".into(),
+        )),
+        Outcome::Lost { .. } if call.cramped && !ran || call.killed => None,
         Outcome::Lost { why } => Some((Law::Answered, format!("lost its answer: {why}"))),
         Outcome::Silent { seconds } => {
             Some((Law::Answered, format!("had no answer within {seconds} s")))

@@ -7,10 +7,12 @@ mod calls;
 mod order;
 mod rest;
 mod secrets;
+mod service;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use calls::SCARCE;
+pub(crate) use service::{CALL, RECOVERY, figures};
 
 use std::fmt;
 
@@ -29,6 +31,10 @@ pub(crate) enum Law {
     Order,
     /// Nobody receives another's bytes or call ids, and a reference to another's result reads like an unknown one.
     Secret,
+    /// No call id is given twice in its scope.
+    Ids,
+    /// A request ends in time, no client is told what stops it, and each is served again after a fault.
+    Service,
     /// Nothing is left behind once all clients are gone.
     LeftBehind,
     /// Nothing is above its limit; neither memory nor times grow while the same work goes on.
@@ -45,12 +51,21 @@ impl fmt::Display for Law {
             Law::Answered => "each question has its answer, once",
             Law::Order => "order is kept",
             Law::Secret => "nobody sees another's bytes",
+            Law::Ids => "no call id is given twice",
+            Law::Service => "clients are served through faults",
             Law::LeftBehind => "nothing is left behind",
             Law::Level => "figures stay level and within their limits",
             Law::Alive => "the gateway stays up",
         })
     }
 }
+
+/// The fault by which a replica is killed: the only one that may cut connections. And how much earlier than a request began
+/// it may have been noted.
+pub(crate) const KILLED: &str = "fault: replica killed";
+const KILL_SLACK: u64 = 1_000_000;
+/// How the names of replicas begin.
+pub(crate) const REPLICA: &str = "replica ";
 
 /// A law that was broken, and how.
 #[derive(Debug)]
@@ -83,7 +98,8 @@ impl Violation {
         let shown = moments.iter().filter(|moment| match &moment.event {
             Event::Injected { target, .. } => {
                 // A fault without a target is the gateway's own.
-                let concerns = target.is_empty() || server == Some(target.as_str());
+                let of_gateway = target.is_empty() || target.starts_with(REPLICA);
+                let concerns = of_gateway || server == Some(target.as_str());
                 near.contains(&moment.at) && concerns
             }
             event => event.is_about(key),
@@ -119,6 +135,7 @@ pub(crate) fn judge(moments: &[Moment]) -> Vec<Violation> {
     let mut found = calls::judge(moments);
     found.extend(order::judge(moments));
     found.extend(secrets::judge(moments));
+    found.extend(service::judge(moments));
     found.extend(rest::judge(moments));
     found
 }

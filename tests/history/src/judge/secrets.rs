@@ -11,9 +11,13 @@ const UNKNOWN_TASK: &str = "-32602";
 /// What a reference to an unknown result is answered with.
 const UNKNOWN: &str = "result.unknown";
 
+/// A call id, and the session whose own it is, if it is one's.
+type Id<'a> = (Option<(&'a str, u64)>, &'a str);
+
 pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut named: BTreeMap<&str, (&str, &Moment)> = BTreeMap::new();
+    let mut ids: BTreeMap<Id<'_>, (&str, &Moment)> = BTreeMap::new();
     for moment in moments {
         match &moment.event {
             Event::Heard {
@@ -26,7 +30,25 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
                 key,
                 moments,
             )),
-            Event::Named { client, call_id } if !call_id.starts_with(OF_A_SESSION) => {
+            Event::Named {
+                client,
+                session,
+                key,
+                call_id,
+            } => {
+                let of_a_session = call_id.starts_with(OF_A_SESSION);
+                let scope = of_a_session.then_some((client.as_str(), *session));
+                let (first, at) = *ids.entry((scope, call_id)).or_insert((key, moment));
+                if first != key {
+                    found.push(Violation::of(
+                        Law::Ids,
+                        format!("{client} was given {call_id} for {first} and for {key}"),
+                        [at.clone(), moment.clone()],
+                    ));
+                }
+                if of_a_session {
+                    continue;
+                }
                 let owner = principal(client);
                 let (first, at) = *named.entry(call_id).or_insert((owner, moment));
                 if first != owner {

@@ -1,7 +1,7 @@
 //! Histories with a planted fault must be judged wrong, and sound ones right.
 
-use super::{Law, SCARCE, judge};
-use crate::history::{Event, Moment, Outcome};
+use super::{CALL, KILLED, Law, SCARCE, judge};
+use crate::history::{Attempt, Event, Moment, Outcome};
 
 const KEY: &str = "key:ada.web1.1.0000000a;";
 const OTHER: &str = "key:bob.web1.1.0000000b;";
@@ -70,10 +70,52 @@ fn progress(number: u64) -> Event {
 }
 
 fn named(client: &str, call_id: &str) -> Event {
+    named_for(KEY, client, 0, call_id)
+}
+
+fn named_for(key: &str, client: &str, session: u64, call_id: &str) -> Event {
     Event::Named {
         client: client.into(),
+        session,
+        key: key.into(),
         call_id: call_id.into(),
     }
+}
+
+fn refused(retry: bool) -> Outcome {
+    Outcome::Refused { status: 503, retry }
+}
+
+fn lost() -> Event {
+    ended(Outcome::Lost {
+        why: "reset".into(),
+    })
+}
+
+fn injected(fault: &str) -> Event {
+    Event::Injected {
+        fault: fault.into(),
+        target: "replica 1".into(),
+    }
+}
+
+/// Requests of one client: when each ended and how long it took, in seconds, and how it ended.
+fn check_tried(tried: &[(u64, &str, u64, Attempt)], expected: usize) {
+    let moments: Vec<Moment> = tried
+        .iter()
+        .map(|(at, request, took, attempt)| Moment {
+            at: at * 1_000_000,
+            event: Event::Tried {
+                client: "ada.web1".into(),
+                request: (*request).into(),
+                took: took * 1_000_000,
+                attempt: attempt.clone(),
+            },
+        })
+        .collect();
+    let found = judge(&moments);
+    let laws: Vec<Law> = found.iter().map(|violation| violation.law).collect();
+    assert_eq!(laws, vec![Law::Service; expected], "{found:#?}");
 }
 
 /// A millisecond apart.
@@ -156,7 +198,10 @@ fn a_call_that_ran_although_it_was_not_sent_is_found() {
         Outcome::Failed {
             code: "upstream.invalid".into(),
         },
-        Outcome::Refused { status: 401 },
+        Outcome::Refused {
+            status: 401,
+            retry: false,
+        },
         Outcome::Unsent,
         Outcome::GaveWay,
     ] {
@@ -305,13 +350,9 @@ fn a_task_that_another_hears_of_is_found() {
 
 #[test]
 fn a_call_that_ran_although_there_was_no_room_for_it_is_found() {
-    check(&[asked(KEY), ended(Outcome::Refused { status: 503 })], &[]);
+    check(&[asked(KEY), ended(refused(true))], &[]);
     check(
-        &[
-            asked(KEY),
-            ran(KEY),
-            ended(Outcome::Refused { status: 503 }),
-        ],
+        &[asked(KEY), ran(KEY), ended(refused(true))],
         &[Law::NotSent],
     );
     check(&[asked(KEY), failed("limit.exceeded")], &[]);
@@ -349,6 +390,113 @@ fn bytes_and_call_ids_of_others_are_found() {
     };
     check(&[foreign("result.unknown")], &[]);
     check(&[foreign("result.expired")], &[Law::Secret]);
+}
+
+#[test]
+fn a_call_id_that_is_given_twice_is_found() {
+    let id = "abcdefghijklmnopqrstuvwxyz";
+    let given = |key, client, session, id| named_for(key, client, session, id);
+    check(
+        &[
+            given(KEY, "ada.web1", 1, "call_1"),
+            given(KEY, "ada.web1", 1, "call_1"),
+            given(OTHER, "ada.web1", 2, "call_1"),
+            given(OTHER, "ada.web2", 1, "call_1"),
+            given(KEY, "ada.web1", 1, id),
+        ],
+        &[],
+    );
+    check(
+        &[
+            given(KEY, "ada.web1", 1, "call_1"),
+            given(OTHER, "ada.web1", 1, "call_1"),
+        ],
+        &[Law::Ids],
+    );
+    check(
+        &[
+            given(KEY, "ada.app1", 1, id),
+            given(OTHER, "ada.app2", 2, id),
+        ],
+        &[Law::Ids],
+    );
+}
+
+#[test]
+fn a_call_may_be_cut_off_only_with_a_replica_that_is_killed() {
+    check(&[asked(KEY), injected(KILLED), ran(KEY), lost()], &[]);
+    // The fault is noted before it happens.
+    check(&[injected(KILLED), asked(KEY), lost()], &[]);
+    check(&[asked(KEY), lost(), injected(KILLED)], &[Law::Answered]);
+    check(
+        &[asked(KEY), injected("fault: replica paused"), lost()],
+        &[Law::Answered],
+    );
+    // It is no excuse for anything else.
+    check(
+        &[asked(KEY), injected(KILLED), ran(KEY), ran(KEY), lost()],
+        &[Law::AtMostOnce],
+    );
+    check(
+        &[asked(KEY), injected(KILLED), ran(KEY), answered(&[OTHER])],
+        &[Law::Answered],
+    );
+    let mut long_ago = moments(&[injected(KILLED), asked(KEY), lost()]);
+    long_ago[1].at += 5_000_000;
+    long_ago[2].at += 5_000_000;
+    assert_eq!(judge(&long_ago).len(), 1);
+}
+
+#[test]
+fn a_refusal_that_does_not_say_when_to_try_again_is_found() {
+    check(&[asked(KEY), ended(refused(true))], &[]);
+    check(&[asked(KEY), ended(refused(false))], &[Law::Service]);
+}
+
+#[test]
+fn a_request_that_is_late_or_stops_its_client_is_found() {
+    use Attempt::{Served, Wrong};
+    check_tried(&[(30, CALL, 30, Served)], 0);
+    check_tried(&[(31, CALL, 31, Served)], 1);
+    let gone = Wrong {
+        what: "status 404".into(),
+    };
+    check_tried(&[(1, "GET", 0, gone)], 1);
+}
+
+#[test]
+fn a_client_that_is_not_served_again_is_found() {
+    use Attempt::{Again, Cut, Served, Unsure};
+    let served = (60, CALL, 0, Served);
+    check_tried(&[(10, CALL, 0, Again), (40, CALL, 0, Served)], 0);
+    check_tried(
+        &[(10, CALL, 0, Again), (30, CALL, 0, Unsure), served.clone()],
+        1,
+    );
+    check_tried(
+        &[
+            (10, CALL, 0, Cut),
+            (30, CALL, 0, Served),
+            (31, CALL, 0, Cut),
+            served.clone(),
+        ],
+        0,
+    );
+    // The end of the history is the last chance, and its stream does not stand for what a client asks.
+    check_tried(&[(10, CALL, 0, Again), (60, "GET", 0, Served)], 1);
+    check_tried(&[(10, "GET", 0, Again), served], 1);
+}
+
+#[test]
+fn another_request_may_be_cut_off_only_with_a_replica_that_is_killed() {
+    let cut = Event::Tried {
+        client: "ada.web1".into(),
+        request: "tools/list".into(),
+        took: 1_000,
+        attempt: Attempt::Cut,
+    };
+    check(&[injected(KILLED), cut.clone()], &[]);
+    check(&[injected("fault: replica paused"), cut], &[Law::Service]);
 }
 
 #[test]
