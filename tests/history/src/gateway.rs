@@ -136,7 +136,11 @@ impl Gateway {
         let status = match timeout(STOP_TIMEOUT, self.child.wait()).await {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("still there after {STOP_TIMEOUT:?}"),
+            Err(_) => {
+                // The next one needs its port.
+                let _ = self.child.kill().await;
+                format!("still there after {STOP_TIMEOUT:?}")
+            }
         };
         self.report_end(history, &status, true);
     }

@@ -303,8 +303,7 @@ mod tests {
             statuses.push(status(port).await);
         }
         assert_eq!(statuses, [202, 502, 202, 502]);
-        let moments = Arc::try_unwrap(history).map_or_else(|kept| kept.take(), |own| own);
-        let passed = moments.into_moments().into_iter();
+        let passed = history.take().into_moments().into_iter();
         let passed: Vec<String> = passed
             .filter_map(|moment| match moment.event {
                 Event::Passed { replica, .. } => Some(replica),

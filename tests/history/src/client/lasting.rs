@@ -39,9 +39,7 @@ impl Http {
                     sleep(RETRY).await;
                     continue;
                 }
-                if let Some(reader) = reader.take() {
-                    reader.abort();
-                }
+                stop(&mut reader);
                 let reads = self.client.era == Era::Session;
                 reader = reads.then(|| tokio::spawn(Arc::clone(&self).follow_stream()));
             }
@@ -56,13 +54,12 @@ impl Http {
                 sleep(RETRY).await;
             }
             if self.client.seed.chance(RENEWAL) && !is_over {
+                stop(&mut reader);
                 self.go(Conduct::Steady).await;
                 left = true;
             }
         }
-        if let Some(reader) = reader {
-            reader.abort();
-        }
+        stop(&mut reader);
         self.go(Conduct::Steady).await;
     }
 
@@ -143,6 +140,9 @@ impl Http {
             Outcome::Cancelled | Outcome::Unsent | Outcome::Left => return,
         };
         self.tried(CALL, begun, attempt);
+        if matches!(outcome, Outcome::Refused { status: 404, .. }) {
+            self.set_session(None);
+        }
     }
 
     /// Notes how a request that is not a call ended.
@@ -167,6 +167,12 @@ impl Http {
         self.tried(request, begun, attempt);
     }
 
+    /// Notes that a task of its own is unknown.
+    pub(super) fn tried_own_task(&self, method: &str, begun: Instant) {
+        let what = "that its own task is unknown".to_owned();
+        self.tried(method, begun, wrong(what));
+    }
+
     /// A call whose answer is read to its end, over however many connections.
     pub(super) fn manner_of_waiting(&self, manner: Manner) -> Manner {
         if self.lasting && self.client.era == Era::Session && manner == Manner::Waits {
@@ -174,6 +180,13 @@ impl Http {
         } else {
             manner
         }
+    }
+}
+
+/// Ends the reading of a stream, before its session ends.
+fn stop(reader: &mut Option<JoinHandle<()>>) {
+    if let Some(reader) = reader.take() {
+        reader.abort();
     }
 }
 
@@ -208,9 +221,9 @@ fn of_code(code: &str, question: &Question) -> Attempt {
         // What was asked for is answered.
         "result.unknown" if question.foreign.is_some() => Attempt::Served,
         "result.unknown" | "result.expired" => wrong(code.to_owned()),
-        _ if refers && (is_about_references(code) || code == "store.unavailable") => {
-            Attempt::Unsure
-        }
+        // A replica that was paused while it resolved the reference has used up its time.
+        "store.unavailable" | "limit.exceeded" if refers => Attempt::Unsure,
+        _ if refers && is_about_references(code) => Attempt::Unsure,
         _ => wrong(code.to_owned()),
     }
 }

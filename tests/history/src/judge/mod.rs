@@ -12,6 +12,7 @@ mod service;
 mod tests;
 
 pub(crate) use calls::SCARCE;
+pub(crate) use secrets::UNKNOWN_TASK;
 pub(crate) use service::{CALL, RECOVERY, figures};
 
 use std::fmt;

@@ -7,7 +7,7 @@ use crate::history::{Event, Moment};
 use crate::key::{OF_A_SESSION, principal};
 
 /// What a request about an unknown task is answered with.
-const UNKNOWN_TASK: &str = "-32602";
+pub(crate) const UNKNOWN_TASK: &str = "-32602";
 /// What a reference to an unknown result is answered with.
 const UNKNOWN: &str = "result.unknown";
 
