@@ -56,6 +56,7 @@ impl Http {
             if self.client.seed.chance(RENEWAL) && !is_over {
                 stop(&mut reader);
                 self.go(Conduct::Steady).await;
+                self.set_session(None);
                 left = true;
             }
         }
