@@ -23,8 +23,6 @@ use crate::run::{
 };
 use crate::seed::Seed;
 
-/// Whether replicas are told under which address the others reach them (`listen.advertise`).
-const ADVERTISES: bool = false;
 /// The clients of each principal.
 const CLIENTS: [(&str, Era); 3] = [
     ("web1", Era::Session),
@@ -170,10 +168,8 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
         let port = free_port()?;
         let mut configuration = configuration(&folder, &servers, true)?;
         let address = format!("127.0.0.1:{port}");
-        configuration["listen"] = json!({"address": address});
-        if ADVERTISES {
-            configuration["listen"]["advertise"] = format!("http://{address}").into();
-        }
+        let advertise = format!("http://{address}");
+        configuration["listen"] = json!({"address": address, "advertise": advertise});
         configuration["store"] = json!({"url": redis.url()});
         configuration["limits"] = json!({"sessions": 64, "sessionIdle": "60 s"});
         let upstream = Upstream::new(format!("{REPLICA}{number}"), port);
