@@ -8,6 +8,7 @@
 pub(crate) mod fake;
 pub(crate) mod owned;
 pub(crate) mod session;
+pub(crate) mod task;
 
 use bytes::Bytes;
 use crossfeed_store::{

@@ -116,6 +116,13 @@ impl Request {
             .iter()
             .map(|(link, params)| self.page(link, method, Some(params), until));
         let pages = join_all(pages).await;
+        if method == method::LIST_TASKS {
+            for ((link, _), page) in asked.iter().zip(&pages) {
+                if let Ok(page) = page {
+                    self.client.tasks.learn_page(link.server, page).await;
+                }
+            }
+        }
         let bytes = pages.iter().flatten().map(Bytes::len).sum();
         let links = asked.into_iter().map(|(link, _)| link);
         let answers = links.zip(pages).collect();

@@ -44,8 +44,9 @@ use crate::{
     port::HubClient,
     principal::Principal,
     quota::Quotas,
+    records::task::TaskRecords,
     replica::Replica,
-    tools::{Tools, unguessable},
+    tools::{Tools, tag, unguessable},
     upstream::Connector,
     withhold::without_withheld,
 };
@@ -149,9 +150,24 @@ impl Gateway {
         &self.config
     }
 
-    /// The tasks of a principal; a new set for a session of one without a name.
-    fn tasks_of(&self, principal: &Principal) -> Arc<Tasks> {
-        let new = || Tasks::new(principal);
+    /// The tasks of a principal; a new set for a session of one without a name, which `session` tells from others, also
+    /// in other processes.
+    fn tasks_of(&self, principal: &Principal, session: Option<&str>) -> Arc<Tasks> {
+        let new = || {
+            let is_named = principal.name().is_some();
+            let session = session.filter(|_| !is_named).unwrap_or_default();
+            // The local client of one process is not that of another, unless its session has a name.
+            let lasts = *principal != Principal::Local || self.config.session.is_some();
+            let records = self.tools.records().filter(|_| lasts);
+            let owner = [tag(principal), session.to_owned()];
+            let records = records.map(|records| TaskRecords::new(records, owner));
+            let servers = self.config.servers.iter();
+            Tasks::new(
+                principal,
+                records,
+                servers.map(|server| server.name.clone()),
+            )
+        };
         match principal.name() {
             Some(name) => Arc::clone(self.tasks.lock().entry(name.to_owned()).or_insert_with(new)),
             None => new(),

@@ -169,6 +169,11 @@ impl ConnectionSet {
         let asks_all = client.gateway.config().unlisted == UnlistedPolicy::AskAll;
         let is_of = |owner: Option<usize>| owner.map_or(asks_all, |owner| owner == link.server);
         let params = message.params().unwrap_or_default();
+        let ids = read_apart(&params, |params| {
+            texts(params, "taskIds").unwrap_or_default()
+        });
+        let ids = ids.await;
+        client.tasks.learn_of(link.server, &ids, is_only).await;
         let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));
         let tasks = |task: &str| client.tasks.is_at(link.server, task, is_only || asks_all);
         let own = filtered(&params, "resourceSubscriptions", uris);
@@ -399,6 +404,11 @@ fn filtered(params: &Bytes, key: &str, is_wanted: impl Fn(&str) -> bool) -> Byte
     } else {
         members::replaced(params, &path, Value::from(texts).to_string().as_bytes())
     }
+}
+
+/// The texts of a list of a subscription.
+fn texts(params: &Bytes, key: &str) -> Option<Vec<String>> {
+    serde_json::from_slice(&members::get(params, &["notifications", key])?).ok()
 }
 
 /// The notifications that a server's acknowledgement promises.

@@ -15,9 +15,12 @@ use crate::{
     message::{BodyMember, Message, RpcError},
     principal::Principal,
     protocol::{code, meta, method},
+    records::task::{TaskRecord, TaskRecords, time_of},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_store::{StoreError, with_causes};
+use futures_util::{StreamExt as _, stream};
 use lru::LruCache;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -25,6 +28,11 @@ use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc};
 
 /// Tasks of one principal at one server; beyond, the least recently used one is forgotten.
 const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+
+/// Tasks of one list, or of one subscription, that are looked up in the store: the rest counts as that of others.
+const MAX_LOOKUPS: usize = 1024;
+/// How many of them at once.
+const PARALLEL_LOOKUPS: usize = 32;
 
 const ID: &str = "taskId";
 
@@ -44,6 +52,14 @@ pub(super) struct Tasks {
     fingerprints: Fingerprints,
     /// The principal is the only one of this process: every task is its own.
     has_all: bool,
+    /// What other processes over the same store know of them, too.
+    shared: Option<SharedTasks>,
+}
+
+struct SharedTasks {
+    records: TaskRecords,
+    /// The names of the servers, by their places.
+    servers: Vec<String>,
 }
 
 /// How a server claims a task.
@@ -67,12 +83,98 @@ enum Owner {
 }
 
 impl Tasks {
-    pub(super) fn new(principal: &Principal) -> Arc<Self> {
+    /// Those of a principal; with `records`, of all processes. They stand there by the names of `servers`.
+    pub(super) fn new(
+        principal: &Principal,
+        records: Option<TaskRecords>,
+        servers: impl Iterator<Item = String>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             known: Mutex::default(),
             fingerprints: Fingerprints::default(),
             has_all: *principal == Principal::Local,
+            shared: records.map(|records| SharedTasks {
+                records,
+                servers: servers.collect(),
+            }),
         })
+    }
+
+    /// A server began a task, which its server remembers for so many milliseconds: from here on, any process knows.
+    async fn begin(&self, server: usize, task: &str, ttl: Option<u64>) -> Result<(), StoreError> {
+        self.begun(server, task);
+        let Some(shared) = &self.shared else {
+            return Ok(());
+        };
+        let name = shared.servers.get(server).map_or("", String::as_str);
+        let begun = shared.records.begin(task, name, time_of(ttl)).await?;
+        self.merge(shared, task, &begun);
+        Ok(())
+    }
+
+    /// Learns what other processes know of tasks.
+    async fn look_up(&self, tasks: impl Iterator<Item = &str>) -> Result<(), StoreError> {
+        let Some(shared) = &self.shared else {
+            return Ok(());
+        };
+        let tasks: Vec<String> = tasks.take(MAX_LOOKUPS).map(str::to_owned).collect();
+        let found = tasks.into_iter().map(|task| async move {
+            if let Some(record) = shared.records.find(&task).await? {
+                self.merge(shared, &task, &record);
+            }
+            Ok(())
+        });
+        let mut found = stream::iter(found).buffer_unordered(PARALLEL_LOOKUPS);
+        while let Some(found) = found.next().await {
+            found?;
+        }
+        Ok(())
+    }
+
+    fn merge(&self, shared: &SharedTasks, task: &str, record: &TaskRecord) {
+        let servers = shared.servers.iter().enumerate();
+        let servers = servers.filter(|(_, name)| record.servers.contains(*name));
+        for (server, _) in servers {
+            self.begun(server, task);
+            // The other may be one that this process has not.
+            if record.servers.len() > 1 {
+                self.contest(server, task);
+            }
+        }
+    }
+
+    fn contest(&self, server: usize, task: &str) {
+        let task = self.fingerprints.get(task);
+        let mut known = self.known.lock();
+        let claim = known.get_mut(&server).and_then(|own| own.peek_mut(&task));
+        if let Some(claim) = claim {
+            *claim = TaskClaim::Contested;
+        }
+    }
+
+    /// The owner as all processes know it. With one server, no other can have a task that is known.
+    async fn owner_anywhere(&self, task: &str, is_sole: bool) -> Result<Owner, StoreError> {
+        match self.owner(task) {
+            Owner::Ambiguous => return Ok(Owner::Ambiguous),
+            Owner::One(server) if is_sole => return Ok(Owner::One(server)),
+            Owner::One(_) | Owner::Unknown => {}
+        }
+        self.look_up([task].into_iter()).await?;
+        Ok(self.owner(task))
+    }
+
+    /// Learns of tasks what is needed to say whether they are at a server. Where the store does not answer, they count as
+    /// those of others.
+    pub(super) async fn learn_of(&self, server: usize, tasks: &[String], is_sole: bool) {
+        let is_open = |task: &&String| match self.owner(task) {
+            Owner::Ambiguous => false,
+            Owner::One(owner) => owner == server && !is_sole,
+            Owner::Unknown => !self.has_all,
+        };
+        let open = tasks.iter().filter(is_open).map(String::as_str);
+        if let Err(error) = self.look_up(open).await {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look up tasks");
+        }
     }
 
     /// A server began a task. If another began one of the same id, requests about it are refused.
@@ -134,6 +236,25 @@ impl Tasks {
         }
     }
 
+    /// Learns of the tasks on a server's page which are the principal's.
+    pub(super) async fn learn_page(&self, server: usize, result: &Bytes) {
+        if self.has_all || self.shared.is_none() {
+            return;
+        }
+        let tasks = read_apart(result, |result| {
+            let document = Document::new(result.clone());
+            let list = document.root().ok().and_then(|root| root.get("tasks"));
+            let items = list.into_iter().flat_map(|list| list.items());
+            let ids = items.filter_map(|item| Some(item.get(ID)?.as_str()?.into_owned()));
+            ids.collect::<Vec<String>>()
+        });
+        let tasks = tasks.await;
+        let unknown = tasks.iter().filter(|task| !self.has(server, task));
+        if let Err(error) = self.look_up(unknown.map(String::as_str)).await {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look up the tasks of a list");
+        }
+    }
+
     /// A server's page of tasks without those of other principals.
     pub(super) fn list(&self, server: usize, result: Bytes) -> Bytes {
         let document = Document::new(result.clone());
@@ -188,17 +309,24 @@ fn named(params: &Bytes) -> Option<String> {
     (alike.count() == 1).then(|| Some(root.get(ID)?.as_str()?.into_owned()))?
 }
 
-/// The task that a result stands for. Most results stand for none, and are not indexed.
-fn begun_by(result: &Bytes) -> Option<String> {
+/// The task that a result stands for, and for how many milliseconds its server remembers it. Most results stand for none,
+/// and are not indexed.
+fn begun_by(result: &Bytes) -> Option<(String, Option<u64>)> {
     if !members::may_hold(result, ID) {
         return None;
     }
     let document = Document::new(result.clone());
     let text = |path: &[&str]| Some(members::at(&document, path)?.as_str()?.into_owned());
-    text(&["task", ID]).or_else(|| {
-        let is_task = text(&["resultType"]).as_deref() == Some("task");
-        is_task.then(|| text(&[ID]))?
-    })
+    let number = |path: &[&str]| {
+        let number = members::at(&document, path)?;
+        serde_json::from_slice::<u64>(number.raw()).ok()
+    };
+    if let Some(task) = text(&["task", ID]) {
+        return Some((task, number(&["task", "ttl"])));
+    }
+    let is_task = text(&["resultType"]).as_deref() == Some("task");
+    let task = is_task.then(|| text(&[ID]))??;
+    Some((task, number(&["ttlMs"])))
 }
 
 impl Client {
@@ -215,8 +343,16 @@ impl Client {
             return;
         }
         let json = message.result().unwrap_or_default();
-        if let Some(task) = read_apart(&json, begun_by).await {
-            self.tasks.begun(link.server, &task);
+        if let Some((task, ttl)) = read_apart(&json, begun_by).await {
+            // It runs, whether others know or not.
+            if let Err(error) = self.tasks.begin(link.server, &task, ttl).await {
+                tracing::warn!(
+                    target: "crossfeed::gateway",
+                    server = %link.name,
+                    error = with_causes(&error),
+                    "cannot record a task: other processes do not know it"
+                );
+            }
             self.goes_on(serial);
         }
     }
@@ -233,9 +369,15 @@ impl Client {
         }
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, |params| members::get_text(params, &[ID]));
-        task.await.map_or(self.tasks.has_all, |task| {
-            self.tasks.is_at(link.server, &task, true)
-        })
+        let Some(task) = task.await else {
+            return self.tasks.has_all;
+        };
+        let is_sole = self.gateway.tools.naming().is_sole();
+        let tasks = &self.tasks;
+        tasks
+            .learn_of(link.server, std::slice::from_ref(&task), is_sole)
+            .await;
+        tasks.is_at(link.server, &task, true)
     }
 }
 
@@ -251,7 +393,14 @@ impl Request {
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, named).await;
         let tasks = &self.client.tasks;
-        let owner = task.as_deref().map(|task| tasks.owner(task));
+        let is_sole = self.side.only().is_some();
+        let owner = match &task {
+            Some(task) => {
+                let owner = tasks.owner_anywhere(task, is_sole).await;
+                Some(owner.map_err(|error| not_looked_up(&error))?)
+            }
+            None => None,
+        };
         let link = match owner {
             Some(Owner::Ambiguous) => {
                 let error = "ambiguous task: several servers have a task of this id";
@@ -310,9 +459,18 @@ impl Request {
         };
         let result = link.pass(Some(self.serial), message).await.await?;
         let (tasks, server) = (Arc::clone(&self.client.tasks), link.server);
+        tasks.learn_page(server, &result).await;
         let own = read_apart(&result, move |result| tasks.list(server, result.clone()));
         Ok(Some(own.await))
     }
+}
+
+/// It is not known whose a task is.
+fn not_looked_up(error: &StoreError) -> RpcError {
+    tracing::warn!(target: "crossfeed::gateway", error = with_causes(error), "cannot look up a task");
+    let message =
+        format!("it cannot be found out whose the task is: {error}; send the request again");
+    RpcError::new(code::INTERNAL, message).with_data(json!({"code": error.code().as_str()}))
 }
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ impl Client {
         key: String,
     ) -> Arc<Self> {
         Arc::new(Self {
-            tasks: gateway.tasks_of(&principal),
+            tasks: gateway.tasks_of(&principal, (!is_shared).then_some(&key)),
             account: gateway.budget.account(&principal),
             gateway: Arc::clone(gateway),
             principal,

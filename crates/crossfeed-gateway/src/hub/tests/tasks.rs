@@ -1,6 +1,8 @@
 //! Tasks belong to the server and to the principal that began them.
 
 use super::fake::{ConnectionSet, Server, World};
+use crate::records::fake::LastingStore;
+use std::sync::{Arc, atomic::Ordering};
 
 const TASKS: &str = r#"{"tools":{},"tasks":{"list":{},"cancel":{}}}"#;
 
@@ -199,4 +201,121 @@ async fn a_list_takes_no_task_from_the_server_that_began_it() {
     // What nobody is known to have begun and both list is neither's.
     list_both(&client, &mut servers, ["old", "old"]).await;
     assert_ambiguous(&client, &mut servers, "old").await;
+}
+
+/// Another process over the store.
+async fn process(store: &Arc<LastingStore>, servers: &[&str]) -> World {
+    World::over(servers, store.clone()).await
+}
+
+/// Each request about a task of which only another process knows reaches its server.
+async fn assert_known(client: &ConnectionSet, server: &mut Server, task: &str) {
+    for method in METHODS {
+        let params = format!(r#"{{"taskId":"{task}"}}"#);
+        client.request(method, &params).await;
+        let request = server.expect(method).await;
+        server.answer(&request, &params).await;
+        let answer = client.answer().await;
+        assert!(answer.contains(task), "{method}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_known_to_every_process_for_its_holder_alone() {
+    let store = LastingStore::new();
+    let one = process(&store, &["a"]).await;
+    let (ada, mut of_ada) = one.begin(one.session_of(Some("ada")), TASKS).await;
+    begin(&ada, &mut of_ada[0], "job", "t1").await;
+    let keys = store.keys("task");
+    assert_eq!(keys.len(), 1);
+    let record = String::from_utf8(store.bytes(&keys[0]).to_vec()).unwrap();
+    assert!(
+        !record.contains("t1") && !keys[0].contains("t1"),
+        "{record}"
+    );
+
+    let other = process(&store, &["a"]).await;
+    let (bob, mut of_bob) = other.begin(other.session_of(Some("bob")), TASKS).await;
+    assert_unknown(&bob, &mut of_bob, "t1").await;
+    let list = listed(&bob, &mut of_bob[0]).await;
+    assert!(list.contains(r#""tasks": []"#), "{list}");
+    let (ada, mut of_ada) = other.begin(other.session_of(Some("ada")), TASKS).await;
+    // What a server says of its own accord, and its list, before anyone has asked for the task.
+    let told = |task| {
+        super::fake::message(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{{"taskId":"{task}"}}}}"#
+        ))
+    };
+    of_bob[0].say(told("t1")).await;
+    of_ada[0].say(told("t2")).await;
+    of_ada[0].say(told("t1")).await;
+    let heard = ada.next().await;
+    assert!(heard.contains("t1"), "{heard}");
+    let third = process(&store, &["a"]).await;
+    let (ada_there, mut of_ada_there) = third.begin(third.session_of(Some("ada")), TASKS).await;
+    let list = listed(&ada_there, &mut of_ada_there[0]).await;
+    assert!(list.contains("t1") && !list.contains("t2"), "{list}");
+    assert_known(&ada, &mut of_ada[0], "t1").await;
+    assert!(bob.is_quiet().await);
+    assert_unknown(&ada, &mut of_ada, "t9").await;
+}
+
+#[tokio::test]
+async fn an_anonymous_session_has_its_tasks_to_itself_in_every_process() {
+    let store = LastingStore::new();
+    let one = process(&store, &["a"]).await;
+    let (anonymous, mut of_one) = one.begin(one.session_of(None), TASKS).await;
+    begin(&anonymous, &mut of_one[0], "job", "t1").await;
+    let other = process(&store, &["a"]).await;
+    let (another, mut of_another) = other.begin(other.session_of(None), TASKS).await;
+    assert_unknown(&another, &mut of_another, "t1").await;
+}
+
+#[tokio::test]
+async fn the_same_id_of_two_servers_in_two_processes_is_neithers() {
+    let store = LastingStore::new();
+    let servers = ["bank", "evil"];
+    let one = process(&store, &servers).await;
+    let other = process(&store, &servers).await;
+    let holder = Some("ada");
+    let (here, mut at_one) = one.begin(one.session_of(holder), TASKS).await;
+    let (there, mut at_other) = other.begin(other.session_of(holder), TASKS).await;
+    begin_at(&here, &mut at_one, 0, "task-1").await;
+    assert_known(&there, &mut at_other[0], "task-1").await;
+    begin_at(&there, &mut at_other, 1, "task-1").await;
+    // The first process hears nothing of that, and may not go by what it knows.
+    assert_ambiguous(&here, &mut at_one, "task-1").await;
+    assert_ambiguous(&there, &mut at_other, "task-1").await;
+    let third = process(&store, &servers).await;
+    let (late, mut at_third) = third.begin(third.session_of(holder), TASKS).await;
+    assert_ambiguous(&late, &mut at_third, "task-1").await;
+    // Also where one of the servers is none of this process.
+    let (sole, mut at_sole) = {
+        let sole = process(&store, &["evil", "third"]).await;
+        let client = sole.session_of(holder);
+        sole.begin(client, TASKS).await
+    };
+    assert_ambiguous(&sole, &mut at_sole, "task-1").await;
+}
+
+#[tokio::test]
+async fn a_task_that_cannot_be_looked_up_is_not_taken_for_unknown() {
+    let store = LastingStore::new();
+    let one = process(&store, &["a"]).await;
+    let (here, mut at_one) = one.begin(one.session_of(Some("ada")), TASKS).await;
+    begin(&here, &mut at_one[0], "job", "t1").await;
+    let other = process(&store, &["a"]).await;
+    let (there, mut at_other) = other.begin(other.session_of(Some("ada")), TASKS).await;
+    store.is_away.store(true, Ordering::Relaxed);
+    there.request("tasks/get", r#"{"taskId":"t1"}"#).await;
+    let refused = there.answer().await;
+    assert!(
+        refused.contains(r#""code":-32603"#) && refused.contains("store.unavailable"),
+        "{refused}"
+    );
+    assert!(at_other[0].is_quiet());
+    // What is known here needs no store where there is one server.
+    assert_known(&here, &mut at_one[0], "t1").await;
+    store.is_away.store(false, Ordering::Relaxed);
+    assert_known(&there, &mut at_other[0], "t1").await;
 }
