@@ -37,6 +37,8 @@ pub(super) struct ConnectionSet {
     pub(super) links: Vec<Arc<ServerConnection>>,
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
+    /// Whether other processes may list for its clients, too.
+    is_elsewhere_too: bool,
     prompts: Mutex<Prompts>,
     pub(super) resources: Mutex<Resources>,
     /// The turns of reading the lists of resources.
@@ -135,12 +137,14 @@ impl ConnectionSet {
             is_asked_for: was_asked(method::LIST_PROMPTS),
             ..Prompts::default()
         };
+        let is_elsewhere_too = gateway.tools.is_one_of_several(revision);
         Arc::new(Self {
             links,
             tools,
             revision,
+            is_elsewhere_too,
             prompts: Mutex::new(prompts),
-            resources: Mutex::new(Resources::new(&client.account)),
+            resources: Mutex::new(Resources::new(&client.account, is_elsewhere_too)),
             learning: Turns::default(),
             reported: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -249,7 +253,7 @@ impl ConnectionSet {
             let servers = prompts.iter().map(|(server, _)| *server);
             known.listed.extend(servers);
         }
-        if is_asked_for || !known.is_asked_for {
+        if is_asked_for || !known.is_asked_for || self.is_elsewhere_too {
             known.sent = Arc::clone(&given);
         }
         known.given = given;
@@ -306,7 +310,7 @@ impl ConnectionSet {
     /// Whether the lists must be read to find a prompt, since the client may know it from elsewhere.
     pub(super) fn may_list_prompts(&self) -> bool {
         let known = self.prompts.lock();
-        !known.is_asked_for && !known.is_current
+        (!known.is_asked_for || self.is_elsewhere_too) && !known.is_current
     }
 
     /// Whether to offer the stateless era: at least one server speaks it, and none is known not to. Waits until that

@@ -200,7 +200,10 @@ impl Request {
         fail_without_pages(method, pages.is_empty(), failed)?;
         let bytes = pages.iter().map(|(_, page)| page.len()).sum();
         let (side, gateway) = (Arc::clone(&self.side), Arc::clone(&self.client.gateway));
-        let named = move || all_prompts(&side, gateway.tools.naming(), pages, is_asked_for);
+        let named = move || {
+            let naming = gateway.tools.naming_for(side.revision);
+            all_prompts(&side, naming, pages, is_asked_for)
+        };
         Ok(apart(bytes, named).await)
     }
 

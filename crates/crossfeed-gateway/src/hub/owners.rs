@@ -1,4 +1,5 @@
-//! Which server owns a name: the first that claimed it.
+//! Which server owns a name: the first that claimed it; or the first in the configuration, where other processes must
+//! come to the same.
 //!
 //! Each server has room of its own: its claims take nothing from others. Names are kept as fingerprints only, and
 //! charged to the account of the client.
@@ -58,13 +59,16 @@ pub(super) struct Owners {
     /// The number of names of each server, and the most.
     counts: HashMap<usize, usize>,
     most: usize,
+    /// Of two servers that list a name the first in the configuration has it.
+    is_ordered: bool,
     charge: Charge,
 }
 
 impl Owners {
     /// Owners of at most so many names of each server.
-    pub(super) fn new(most: usize, account: &Arc<Account>) -> Self {
+    pub(super) fn new(most: usize, account: &Arc<Account>, is_ordered: bool) -> Self {
         Self {
+            is_ordered,
             owners: HashMap::new(),
             fingerprints: Fingerprints::default(),
             counts: HashMap::new(),
@@ -86,8 +90,11 @@ impl Owners {
                 }
                 return Claim::Own;
             }
-            Some((owner, known_by)) if *known_by == Basis::List || by == Basis::Link => {
-                return Claim::OfAnother(*owner);
+            Some((owner, known_by)) if by == Basis::Link || *known_by == Basis::List => {
+                let is_first = by == Basis::List && server < *owner;
+                if !(self.is_ordered && is_first) {
+                    return Claim::OfAnother(*owner);
+                }
             }
             _ => {}
         }
@@ -96,8 +103,8 @@ impl Owners {
             return Claim::NoRoom;
         }
         *count += 1;
-        if let Some((linking, _)) = self.owners.insert(name, (server, by)) {
-            if let Some(count) = self.counts.get_mut(&linking) {
+        if let Some((before, _)) = self.owners.insert(name, (server, by)) {
+            if let Some(count) = self.counts.get_mut(&before) {
                 *count -= 1;
             }
             self.charge.keep(self.charge.bytes() - ENTRY_BYTES);
@@ -117,7 +124,7 @@ mod tests {
     use crate::{budget::Budget, metrics::Metrics, principal::Principal};
 
     fn owners(most: usize) -> Owners {
-        Owners::new(most, &Account::unlimited())
+        Owners::new(most, &Account::unlimited(), false)
     }
 
     #[test]
@@ -147,9 +154,29 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_servers_decides_where_processes_must_agree() {
+        let claims = [(0, "a"), (1, "a"), (2, "a"), (1, "b"), (2, "b")];
+        let forwards: Vec<usize> = (0..claims.len()).collect();
+        let backwards: Vec<usize> = forwards.iter().rev().copied().collect();
+        for order in [forwards, backwards, vec![2, 4, 0, 3, 1]] {
+            let mut owners = Owners::new(2, &Account::unlimited(), true);
+            for at in order {
+                let (server, name) = claims[at];
+                owners.claim(name, server, Basis::List);
+            }
+            assert_eq!(owners.find("a"), Some((0, Basis::List)));
+            assert_eq!(owners.find("b"), Some((1, Basis::List)));
+            assert_eq!(owners.claim("a", 0, Basis::Link), Claim::Own);
+            assert_eq!(owners.claim("b", 0, Basis::Link), Claim::OfAnother(1));
+            assert_eq!(owners.charge.bytes(), 2 * ENTRY_BYTES);
+            assert_eq!(owners.counts.values().sum::<usize>(), 2);
+        }
+    }
+
+    #[test]
     fn names_are_charged_and_given_back() {
         let budget = Budget::new(10 * ENTRY_BYTES, 0, 0, &Metrics::new());
-        let mut owners = Owners::new(100, &budget.account(&Principal::Local));
+        let mut owners = Owners::new(100, &budget.account(&Principal::Local), false);
         let claims = (0..12).map(|name| owners.claim(&name.to_string(), 1, Basis::List));
         let refused = claims.filter(|claim| *claim == Claim::NoRoom).count();
         assert_eq!(refused, 2);

@@ -52,6 +52,8 @@ pub(super) struct Resources {
     /// The server that lists resources of an origin; none if several do.
     origins: HashMap<Fingerprint, Option<usize>>,
     fingerprints: Fingerprints,
+    /// The order of the configuration decides, and not that of claims: other processes come to the same.
+    is_ordered: bool,
     /// Servers whose lists had resources or templates.
     listers: HashSet<usize>,
     /// The charge of the templates.
@@ -114,10 +116,11 @@ fn origin(uri: &str) -> Option<Origin> {
 
 impl Resources {
     /// No owners; those to come are charged to the account.
-    pub(super) fn new(account: &Arc<Account>) -> Self {
+    pub(super) fn new(account: &Arc<Account>, is_ordered: bool) -> Self {
         Self {
-            listed: Owners::new(MAX_RESOURCES, account),
-            templates: Owners::new(MAX_TEMPLATES, account),
+            listed: Owners::new(MAX_RESOURCES, account, is_ordered),
+            templates: Owners::new(MAX_TEMPLATES, account, is_ordered),
+            is_ordered,
             in_order: Vec::new(),
             origins: HashMap::new(),
             fingerprints: Fingerprints::default(),
@@ -137,9 +140,13 @@ impl Resources {
         let is_listed = matches!(self.listed.find(uri), Some((_, Basis::List)));
         let claim = self.listed.claim(uri, server, by);
         // A link takes no origin from the templates of others.
+        let counts = if self.is_ordered {
+            claim != Claim::NoRoom
+        } else {
+            !is_listed && claim == Claim::Own
+        };
         if by == Basis::List
-            && !is_listed
-            && claim == Claim::Own
+            && counts
             && let Some(origin) = origin(uri)
         {
             let origin = self.fingerprints.get(&origin);
@@ -150,7 +157,8 @@ impl Resources {
     }
 
     fn claim_template(&mut self, server: usize, template: &str) -> Claim {
-        let is_new = self.templates.find(template).is_none();
+        let before = self.templates.find(template).map(|(server, _)| server);
+        let is_new = before != Some(server);
         let claim = self.templates.claim(template, server, Basis::List);
         if is_new
             && claim == Claim::Own
@@ -161,7 +169,12 @@ impl Resources {
             if !(self.charge).more(TEMPLATE_BYTES + bytes, Purpose::Remembered) {
                 return Claim::NoRoom;
             }
-            self.in_order.push((template, server));
+            let at = if self.is_ordered {
+                self.in_order.partition_point(|(_, other)| *other <= server)
+            } else {
+                self.in_order.len()
+            };
+            self.in_order.insert(at, (template, server));
         }
         claim
     }
@@ -203,11 +216,13 @@ impl ConnectionSet {
         Some(link.server)
     }
 
-    /// The owner of a resource, unless only a link names it and the lists are still to be read: another may list it.
+    /// The owner of a resource, unless the lists are still to be read and another may have it by them: where only a link
+    /// names it, or the order of servers decides.
     fn settled_owner(&self, uri: &str) -> Option<usize> {
         let resources = self.resources.lock();
         let (server, by) = resources.owner(uri)?;
-        (by == Basis::List || resources.is_learnt).then_some(server)
+        let is_settled = by == Basis::List && !resources.is_ordered || resources.is_learnt;
+        is_settled.then_some(server)
     }
 
     /// Claims the resources, or templates, of a page for its server.
@@ -369,9 +384,10 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(claims: &[(usize, &str)], owners: &[(&str, Option<usize>)]) {
-        let mut resources = Resources::new(&Account::unlimited());
+        let mut resources = Resources::new(&Account::unlimited(), false);
         for (server, name) in claims {
             if name.contains('{') {
                 resources.claim_template(*server, name)
@@ -433,9 +449,37 @@ mod tests {
         );
     }
 
+    proptest! {
+        /// Where the order of servers decides, it makes no difference who lists first.
+        #[test]
+        fn processes_come_to_the_same_owners(
+            claims in prop::collection::vec((0..3usize, "[ab]://[xy]/([12]|\\{n\\}|[12]/\\{n\\})"), 0..12),
+            order in prop::collection::vec(any::<u8>(), 12),
+        ) {
+            let of = |claims: &[&(usize, String)]| {
+                let mut resources = Resources::new(&Account::unlimited(), true);
+                for (server, name) in claims {
+                    if name.contains('{') {
+                        resources.claim_template(*server, name);
+                    } else {
+                        resources.claim(*server, name, Basis::List);
+                    }
+                }
+                let places = ["x/1", "x/2", "x/1/3", "x/3", "y/1", "y/2/1", "y/{n}"];
+                let uris = ["a", "b"].map(|scheme| places.map(|place| format!("{scheme}://{place}")));
+                let uris = uris.into_iter().flatten();
+                uris.map(|uri| (resources.owner(&uri), uri)).collect::<Vec<_>>()
+            };
+            let mut other: Vec<_> = claims.iter().zip(&order).collect();
+            other.sort_by_key(|(_, at)| **at);
+            let other: Vec<_> = other.into_iter().map(|(claim, _)| claim).collect();
+            prop_assert_eq!(of(&claims.iter().collect::<Vec<_>>()), of(&other));
+        }
+    }
+
     #[test]
     fn a_link_takes_nothing_from_lists_and_templates() {
-        let mut resources = Resources::new(&Account::unlimited());
+        let mut resources = Resources::new(&Account::unlimited(), false);
         for uri in ["file:///a", "bank://x/1", "free://x"] {
             resources.claim(1, uri, Basis::Link);
         }

@@ -110,6 +110,8 @@ struct ListingState {
     listed: HashSet<usize>,
     /// Whether several clients may be behind the requests: without sessions.
     is_of_several: bool,
+    /// Whether other processes may list for them: then all names are known, and mean the same there.
+    is_elsewhere_too: bool,
     /// Of each server, the last listing that has its tools: it keeps them while it is away.
     last: HashMap<usize, Arc<Listing>>,
     /// The reader that the listing was made for.
@@ -140,7 +142,7 @@ impl ListingState {
             }
             self.listed.extend(listing.servers_shown());
         }
-        if is_asked_for || !self.is_asked_for {
+        if is_asked_for || !self.is_asked_for || self.is_elsewhere_too {
             self.sent = Arc::clone(&listing.bindings);
         }
         self.listing = Some(Arc::clone(listing));
@@ -530,6 +532,7 @@ impl ClientTools {
             audience,
             listing: Mutex::new(ListingState {
                 is_of_several: caller.revision.is_stateless(),
+                is_elsewhere_too: tools.is_one_of_several(caller.revision),
                 ..ListingState::default()
             }),
             rounds: Mutex::new(LruCache::new(MAX_ROUNDS)),

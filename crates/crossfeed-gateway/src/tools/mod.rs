@@ -53,6 +53,8 @@ pub struct Tools {
     config: Arc<GatewayConfig>,
     listings: Arc<Listings>,
     naming: Arc<Naming>,
+    /// How they are named for clients without sessions: their requests may reach any process over the store.
+    stateless_naming: Arc<Naming>,
     /// What outlives the process; none where the store has no place for it.
     records: Option<Records>,
     flows: Arc<Flows>,
@@ -132,10 +134,12 @@ impl Tools {
 
     /// Tools of the servers of a configuration.
     pub fn new(engine: Engine, config: Arc<GatewayConfig>) -> Self {
+        let naming = Arc::new(Naming::from_config(&config));
         Self {
             engine,
             listings: Arc::new(Listings::new(config.servers.len())),
-            naming: Arc::new(Naming::from_config(&config)),
+            stateless_naming: Arc::clone(&naming),
+            naming,
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
             records: None,
@@ -173,6 +177,7 @@ impl Tools {
         let run = self.config.session.clone().unwrap_or_else(unguessable);
         self.conversations = Arc::new(Conversations::kept(records.clone(), run));
         self.records = Some(records);
+        self.stateless_naming = Arc::new(Naming::from_config(&self.config).with_prefixes());
         Ok(self)
     }
 
@@ -203,6 +208,20 @@ impl Tools {
     /// How tools and prompts are named.
     pub(crate) fn naming(&self) -> &Arc<Naming> {
         &self.naming
+    }
+
+    /// The same for a client of this revision.
+    pub(crate) fn naming_for(&self, revision: Revision) -> &Arc<Naming> {
+        if revision.is_stateless() {
+            &self.stateless_naming
+        } else {
+            &self.naming
+        }
+    }
+
+    /// Whether other processes may answer requests of a client of this revision, so that it may know what they listed.
+    pub(crate) fn is_one_of_several(&self, revision: Revision) -> bool {
+        revision.is_stateless() && self.records.is_some()
     }
 
     /// Sets the budget that is charged for what is built.

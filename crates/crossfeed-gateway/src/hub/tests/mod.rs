@@ -13,6 +13,7 @@ mod one_server;
 mod outcomes;
 mod owners;
 mod progress;
+mod replicas;
 mod resources;
 mod restart;
 mod several_servers;

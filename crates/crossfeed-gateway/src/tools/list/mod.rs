@@ -224,7 +224,10 @@ impl Listings {
         }));
         let rewritten: Vec<_> = rewriting.await.into_iter().flatten().collect();
         let is_finished = rewritten.iter().all(|(_, list)| !list.is_unfinished);
-        let (naming, config) = (Arc::clone(&tools.naming), Arc::clone(config));
+        let (naming, config) = (
+            Arc::clone(tools.naming_for(audience.revision)),
+            Arc::clone(config),
+        );
         let given = Arc::clone(&before);
         let permit = if bytes > LARGE {
             Arc::clone(&self.permits).acquire_owned().await.ok()

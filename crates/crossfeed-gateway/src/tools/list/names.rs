@@ -103,6 +103,12 @@ impl Naming {
         Self::new(&names.collect::<Vec<_>>(), config.prefix)
     }
 
+    /// The same names for all processes: each with its prefix, whatever was listed before.
+    pub(crate) fn with_prefixes(mut self) -> Self {
+        self.prefix = Prefix::Always;
+        self
+    }
+
     fn new(names: &[Option<&str>], prefix: Prefix) -> Self {
         // A name that can be a prefix as it is goes first, wherever it stands.
         let exact = |name: &str| is_unambiguous(name) && plain(name) == name;
