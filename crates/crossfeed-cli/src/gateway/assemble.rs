@@ -330,9 +330,10 @@ pub(super) fn connectors(
     config: &GatewayConfig,
     environment: &BTreeMap<String, String>,
     metrics: &Metrics,
+    store: Option<&Arc<dyn ResultStore>>,
 ) -> Result<Vec<Arc<dyn Connector>>> {
     let connector = |server: &ServerConfig| {
-        upstream::connector(server, &config.limits, environment, metrics)
+        upstream::connector(server, &config.limits, environment, metrics, store)
             .map_err(|error| unreachable(&server.name, &error))
     };
     config.servers.iter().map(connector).collect()
@@ -349,8 +350,8 @@ pub(super) async fn gateway(
     telemetry: Option<Arc<dyn Telemetry>>,
     metrics: &Metrics,
 ) -> Result<(Arc<Gateway>, Option<SessionClaim>)> {
-    let connectors = connectors(&config, environment, metrics)?;
     let store = store::open(&config).await?;
+    let connectors = connectors(&config, environment, metrics, Some(&store))?;
     let engine = engine(&config, telemetry, Arc::clone(&store));
     let tools = Tools::new(engine, Arc::new(config.clone()));
     let tools = tools.with_records(store).await;

@@ -88,7 +88,7 @@ pub(super) async fn run(
     json: bool,
     out: &mut dyn Write,
 ) -> Result {
-    let connectors = assemble::connectors(&config, environment, &Metrics::new())?;
+    let connectors = assemble::connectors(&config, environment, &Metrics::new(), None)?;
     let probes = connectors.into_iter().zip(&config.servers);
     let probes = probes.map(|(connector, server)| {
         let name = server.name.as_str();

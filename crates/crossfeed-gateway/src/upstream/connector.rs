@@ -8,8 +8,10 @@ use super::{
 use crate::{
     config::{Limits, ServerConfig, TransportConfig},
     metrics::Metrics,
+    records::Records,
 };
 use async_trait::async_trait;
+use crossfeed_store::ResultStore;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::mpsc;
 #[cfg(unix)]
@@ -19,7 +21,8 @@ use {
 };
 
 /// The connector of a server. A child process inherits only those variables of `environment`, the gateway's own, that
-/// are safe to pass on. What a child prints that is not a message is counted in `metrics`.
+/// are safe to pass on. What a child prints that is not a message is counted in `metrics`. Gateways over one `store` have
+/// the tokens of a login together, if it has a place for records.
 ///
 /// # Errors
 ///
@@ -33,6 +36,7 @@ pub fn connector(
     limits: &Limits,
     environment: &BTreeMap<String, String>,
     metrics: &Metrics,
+    store: Option<&Arc<dyn ResultStore>>,
 ) -> Result<Arc<dyn Connector>, UpstreamError> {
     let name = server.name.as_str();
     match &server.transport {
@@ -70,9 +74,16 @@ pub fn connector(
             // Over plain HTTP, anyone on the way could read a token.
             let is_safe = auth::check(&super::http::address(url)?).is_ok();
             let oauth = oauth.as_ref().filter(|_| is_safe && !has_authorization);
+            let records = store.cloned().and_then(Records::of);
             let oauth = oauth.and_then(|oauth| {
                 let directory = oauth.directory.as_deref()?;
-                Some(OAuth::new(directory, name, url, oauth.grant))
+                Some(OAuth::new(
+                    directory,
+                    name,
+                    url,
+                    oauth.grant,
+                    records.clone(),
+                ))
             });
             let mut connector = HttpConnector::new(name, url, headers, oauth)?;
             connector.limit = limits.message_bytes;
@@ -163,7 +174,8 @@ mod tests {
             Sources::default().with_environment([("K".to_owned(), "s3cret".to_owned())].into());
         let config = GatewayConfig::parse(&text, Format::Toml, &sources).unwrap();
         let (server, metrics) = (&config.servers[0], Metrics::new());
-        let connector = connector(server, &config.limits, &BTreeMap::new(), &metrics).unwrap();
+        let connector =
+            connector(server, &config.limits, &BTreeMap::new(), &metrics, None).unwrap();
         let (events, _) = mpsc::channel(1);
         // Over HTTP a connection is opened by its first message, so that nothing is sent here.
         let error = connector.connect(events).await.err()?;

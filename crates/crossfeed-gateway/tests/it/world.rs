@@ -80,7 +80,7 @@ impl World {
             .iter()
             .map(|server| {
                 let (limits, environment) = (&config.limits, BTreeMap::new());
-                upstream::connector(server, limits, &environment, &Metrics::new()).unwrap()
+                upstream::connector(server, limits, &environment, &Metrics::new(), None).unwrap()
             })
             .collect();
         let engine = Engine::in_memory(EngineOptions::default());

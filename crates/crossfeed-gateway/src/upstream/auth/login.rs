@@ -4,7 +4,7 @@ use super::{
     discovery::{self, Challenge, DiscoveryError, Issuer},
     fetch::{self, Fetch, FetchError},
     listener::Listener,
-    store::{Login, Store},
+    store::{Login, Store, unix_time_in},
     tokens::{self, TokenError},
 };
 use crate::{
@@ -170,6 +170,7 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     } else {
         return Err(no_login("`oauth` has no `clientId` for it"));
     }
+    login.logged_in_at = Some(unix_time_in(Duration::ZERO));
     store.write(&login).map_err(LoginError::Store)
 }
 

@@ -4,8 +4,8 @@
 //!
 //! - A person logs in only when [`login`] is called, never while messages are served: a request that needs a
 //!   login fails with an error that says so.
-//! - Tokens are kept in files that only their owner can read, one for each server. They appear in no log and no
-//!   error.
+//! - Tokens are kept in files that only their owner can read, one for each server, and in the store of gateways that share
+//!   one. They appear in no log and no error.
 //! - A token goes only to the server that it was issued for, over `https` or within this computer.
 //! - The authorization server is the one of the configuration, else that of the first login.
 
@@ -13,9 +13,12 @@ mod discovery;
 mod fetch;
 mod listener;
 mod login;
+mod shared;
 mod store;
 mod tokens;
 
+#[cfg(test)]
+mod replicas;
 #[cfg(test)]
 mod tests;
 

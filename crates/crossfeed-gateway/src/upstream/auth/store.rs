@@ -60,6 +60,9 @@ pub(super) struct Login {
     /// Seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<u64>,
+    /// When a person, or the gateway itself, logged in last, in seconds since 1970; renewals leave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) logged_in_at: Option<u64>,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
     /// What the server said that it wants beside these.

@@ -271,6 +271,7 @@ impl Scene {
             &Default::default(),
             &BTreeMap::new(),
             &Metrics::new(),
+            None,
         )
         .unwrap();
         let (sender, mut events) = mpsc::channel(4);
@@ -694,6 +695,7 @@ fn who_gives_up_does_not_lose_the_login() {
             &Default::default(),
             &BTreeMap::new(),
             &Metrics::new(),
+            None,
         )
         .unwrap();
         let (sender, mut events) = mpsc::channel(4);
@@ -754,6 +756,7 @@ fn tokens_go_where_nobody_reads_them_on_the_way() {
             &Default::default(),
             &BTreeMap::new(),
             &Metrics::new(),
+            None,
         )
         .unwrap();
         let (events, _) = mpsc::channel(1);

@@ -3,20 +3,35 @@
 use super::{
     discovery::Challenge,
     fetch::{Fetch, FetchError},
+    shared::{LEASE, SharedLogin},
     store::{Login, Store, unix_time_in},
 };
 use crate::{
     config::Grant,
+    records::{Records, owned::MAX_ATTEMPTS},
     upstream::{UpstreamError, http, printable::printable},
 };
+use crossfeed_store::{StoreError, with_causes};
 use oauth2::{
     AuthType, ClientId, ClientSecret, EndpointNotSet as NotSet, EndpointSet, RefreshToken,
     RequestTokenError, Scope, TokenResponse, TokenUrl,
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
-use std::{fs::File, path::Path, sync::Arc};
-use tokio::sync::{Mutex, OnceCell};
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
+use tokio::{
+    sync::{Mutex, OnceCell},
+    time::{Instant, sleep, timeout_at},
+};
+
+/// How often it is asked whether another gateway has renewed a token.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Of the lease what is left when an authorization server has to have answered.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
+
+/// How long after it got the lease a gateway may begin: one that was paused in between asks again.
+const BEGIN_WITHIN: Duration = Duration::from_secs(4);
 
 /// The tokens of one server.
 ///
@@ -28,6 +43,8 @@ pub(in crate::upstream) struct OAuth {
     /// Whether the gateway logs in by itself, and not for a person.
     is_own: bool,
     store: Store,
+    /// Where other gateways have them, too.
+    shared: Option<SharedLogin>,
     fetch: OnceCell<Fetch>,
     /// Held while a token is renewed: a refresh token may work only once.
     login: Mutex<Option<Login>>,
@@ -49,12 +66,14 @@ impl OAuth {
         server: &str,
         url: &str,
         grant: Grant,
+        records: Option<Records>,
     ) -> Arc<Self> {
         Arc::new(Self {
             server: server.to_owned(),
             url: url.to_owned(),
             is_own: grant == Grant::ClientCredentials,
             store: Store::new(directory, server, url),
+            shared: records.map(|records| SharedLogin::new(records, server, url)),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
         })
@@ -64,6 +83,126 @@ impl OAuth {
         self.store
             .read()
             .map_err(|error| UpstreamError::Refused(format!("its tokens cannot be read: {error}")))
+    }
+
+    /// The tokens as they are now: those of the latest login, as all gateways over the store have renewed it; and which
+    /// write they are there. A login that only the file has is taken to the store.
+    async fn current(&self) -> Result<(Option<Login>, Option<u64>), UpstreamError> {
+        let file = self.read()?;
+        let Some(shared) = &self.shared else {
+            return Ok((file, None));
+        };
+        for _ in 0..MAX_ATTEMPTS {
+            let found = shared.read().await.map_err(|error| away(&error))?;
+            let version = found.as_ref().map(|(_, version)| *version);
+            let is_later = |file: &Login| match &found {
+                Some((found, _)) => file.logged_in_at > found.logged_in_at,
+                None => true,
+            };
+            if let Some(file) = file.as_ref().filter(|file| is_later(file)) {
+                let written = shared.write(file, version).await;
+                if written.map_err(|error| away(&error))? {
+                    continue;
+                }
+            } else {
+                let login = found.map(|(login, _)| login);
+                if let Some(login) = &login
+                    && file.is_none_or(|file| file.access_token != login.access_token)
+                {
+                    // What is left of them if the store loses them.
+                    self.store(login);
+                }
+                return Ok((login, version));
+            }
+        }
+        let reason = "other gateways change its tokens at the same time: send the request again";
+        Err(UpstreamError::Unreachable(reason.to_owned()))
+    }
+
+    /// Renews the token, unless another gateway over the store has, or does so now.
+    async fn renew_shared(
+        &self,
+        shared: &SharedLogin,
+        login: &mut Login,
+    ) -> Result<(), UpstreamError> {
+        let until = Instant::now() + LEASE + LEASE_MARGIN;
+        let used = login.access_token.clone();
+        loop {
+            let since = Instant::now();
+            let lease = shared.try_lease().await.map_err(|error| away(&error))?;
+            // Only now: who had the lease has written by then.
+            let (current, version) = self.current().await?;
+            if let Some(current) = current {
+                *login = current;
+            }
+            let is_renewed = login.access_token.is_some() && login.access_token != used;
+            let is_done = is_renewed && !login.is_expired();
+            let Some(lease) = lease else {
+                if is_done {
+                    return Ok(());
+                }
+                wait_for_others(until).await?;
+                continue;
+            };
+            let renewed = if is_done {
+                Some(Ok(()))
+            } else if since.elapsed() < BEGIN_WITHIN {
+                let by = since + LEASE - LEASE_MARGIN;
+                let renewed = timeout_at(by, self.request_new(login)).await;
+                Some(match renewed {
+                    Ok(Ok(())) => {
+                        self.share(shared, login, version).await;
+                        Ok(())
+                    }
+                    Ok(Err(error)) => Err(error),
+                    Err(_) => Err(UpstreamError::Unreachable(
+                        "its authorization server does not answer".to_owned(),
+                    )),
+                })
+            } else {
+                None
+            };
+            if let Err(error) = shared.release(lease).await {
+                tracing::warn!(
+                    server = self.server,
+                    error = with_causes(&error),
+                    "cannot give back the lease of a token: it ends with its time"
+                );
+            }
+            if let Some(renewed) = renewed {
+                return renewed;
+            }
+            wait_for_others(until).await?;
+        }
+    }
+
+    /// Writes a renewed token where others find it. They would use the old one again: it is tried as long as they wait.
+    async fn share(&self, shared: &SharedLogin, login: &mut Login, mut version: Option<u64>) {
+        self.store(login);
+        for attempt in 1..=MAX_ATTEMPTS {
+            let written = match shared.write(login, version).await {
+                Ok(true) => return,
+                Ok(false) => shared.read().await,
+                Err(error) => Err(error),
+            };
+            match written {
+                // A person has logged in meanwhile.
+                Ok(Some((found, _))) if found.logged_in_at > login.logged_in_at => {
+                    *login = found;
+                    return;
+                }
+                Ok(found) => version = found.map(|(_, version)| version),
+                Err(error) => {
+                    tracing::warn!(
+                        server = self.server,
+                        attempt,
+                        error = with_causes(&error),
+                        "cannot share a renewed token"
+                    );
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
     }
 
     fn store(&self, login: &Login) {
@@ -92,6 +231,9 @@ impl OAuth {
 
     /// Renews the token, unless another process has.
     async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
+        if let Some(shared) = &self.shared {
+            return self.renew_shared(shared, login).await;
+        }
         let _lock = self.lock().await;
         if let Some(kept) = self.read()?
             && kept.access_token.is_some()
@@ -102,6 +244,14 @@ impl OAuth {
                 return Ok(());
             }
         }
+        self.request_new(login).await?;
+        // Where it cannot be stored, it works until the process ends; then a person has to log in again.
+        self.store(login);
+        Ok(())
+    }
+
+    /// Requests a new token.
+    async fn request_new(&self, login: &mut Login) -> Result<(), UpstreamError> {
         let token = login.refresh_token.clone();
         if token.is_none() && !login.is_own {
             return Err(self.takes_login("its token is over"));
@@ -120,10 +270,7 @@ impl OAuth {
                 TokenError::Denied(_) => self.takes_login(&reason),
                 TokenError::Failed(_) => UpstreamError::Unreachable(reason),
             }
-        })?;
-        // Where it cannot be stored, it works until the process ends; then a person has to log in again.
-        self.store(login);
-        Ok(())
+        })
     }
 
     /// The `Authorization` header; none where no one has logged in.
@@ -139,7 +286,7 @@ impl OAuth {
             let mut login = oauth.login.lock().await;
             if login.is_none() {
                 // A person may have logged in meanwhile.
-                *login = oauth.read()?;
+                (*login, _) = oauth.current().await?;
             }
             let Some(login) = &mut *login else {
                 return Ok(None);
@@ -202,13 +349,36 @@ impl OAuth {
         }
         let reason = format!("HTTP 403: it wants the scopes `{}`", scopes.join(" "));
         let _lock = self.lock().await;
-        if let Some(mut kept) = self.read()? {
+        if let (Some(mut kept), version) = self.current().await? {
             kept.wanted = scopes;
             self.store(&kept);
+            if let Some(shared) = &self.shared {
+                // Another that writes now finds the same out with the next request.
+                let written = shared.write(&kept, version).await;
+                written.map_err(|error| away(&error))?;
+            }
         }
         *login = None;
         Err(self.takes_login(&reason))
     }
+}
+
+/// Waits for a moment, unless the time is over.
+async fn wait_for_others(until: Instant) -> Result<(), UpstreamError> {
+    if Instant::now() >= until {
+        let reason = "another gateway renews its token, and is not done: send the request again";
+        return Err(UpstreamError::Unreachable(reason.to_owned()));
+    }
+    sleep(PAUSE).await;
+    Ok(())
+}
+
+fn away(error: &StoreError) -> UpstreamError {
+    tracing::warn!(
+        error = with_causes(error),
+        "cannot read or write tokens in the store"
+    );
+    UpstreamError::Unreachable(format!("its tokens are in the store: {error}"))
 }
 
 fn header(token: &str) -> Option<HeaderValue> {

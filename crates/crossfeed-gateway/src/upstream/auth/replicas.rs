@@ -1,0 +1,250 @@
+//! Several gateways over one store, and an authorization server whose refresh tokens work once.
+
+use super::store::{Login, Store};
+use crate::{
+    config::{OAuthConfig, ServerConfig, TransportConfig},
+    message::{Id, Message},
+    metrics::Metrics,
+    private_file::TestDirectory,
+    records::fake::LastingStore,
+    upstream::{Connector, Event, connector},
+};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use crossfeed_store::ResultStore;
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::sync::mpsc;
+
+/// What the authorization server knows: one family of tokens.
+#[derive(Default)]
+struct Family {
+    /// The number of the refresh token that works, and of the access token that came with it.
+    number: u32,
+    /// The access token is over.
+    is_over: bool,
+    /// A refresh token was used twice: none works any more.
+    is_revoked: bool,
+    refreshes: u32,
+}
+
+type Shared = State<Arc<Mutex<Family>>>;
+
+async fn mcp(State(family): Shared, headers: HeaderMap, body: Bytes) -> Response {
+    let is_good = {
+        let family = family.lock();
+        let good = format!("Bearer access-{}", family.number);
+        let sent = headers.get("authorization");
+        !family.is_over && sent.is_some_and(|sent| sent.as_bytes() == good.as_bytes())
+    };
+    if !is_good {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {}});
+    let kind = [("content-type", "application/json")];
+    (kind, answer.to_string()).into_response()
+}
+
+async fn token(State(family): Shared, body: Bytes) -> Response {
+    let said = String::from_utf8(body.to_vec()).unwrap();
+    let answer = {
+        let mut family = family.lock();
+        family.refreshes += 1;
+        family.is_revoked |= !said.contains(&format!("refresh-{}&", family.number))
+            && !said.ends_with(&format!("refresh-{}", family.number));
+        if family.is_revoked {
+            None
+        } else {
+            family.number += 1;
+            family.is_over = false;
+            Some(family.number)
+        }
+    };
+    tokio::time::sleep(Duration::from_millis(3)).await;
+    let kind = [("content-type", "application/json")];
+    match answer {
+        Some(number) => {
+            let answer = json!({
+                "access_token": format!("access-{number}"),
+                "token_type": "Bearer",
+                "refresh_token": format!("refresh-{number}"),
+                "expires_in": 3600,
+            });
+            (kind, answer.to_string()).into_response()
+        }
+        None => {
+            let refused = json!({"error": "invalid_grant"}).to_string();
+            (StatusCode::BAD_REQUEST, kind, refused).into_response()
+        }
+    }
+}
+
+struct Scene {
+    family: Arc<Mutex<Family>>,
+    url: String,
+    base: String,
+    store: Arc<LastingStore>,
+}
+
+/// A gateway with files of its own.
+struct Gateway {
+    directory: TestDirectory,
+    connector: Arc<dyn Connector>,
+}
+
+async fn scene() -> Scene {
+    let family: Arc<Mutex<Family>> = Arc::default();
+    let router = Router::new()
+        .route("/mcp", post(mcp))
+        .route("/token", post(token))
+        .with_state(Arc::clone(&family));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Scene {
+        family,
+        url: format!("{base}/mcp"),
+        base,
+        store: LastingStore::new(),
+    }
+}
+
+impl Scene {
+    fn gateway(&self) -> Gateway {
+        let directory = TestDirectory::new();
+        let transport = TransportConfig::Http {
+            url: self.url.clone(),
+            from_variables: Vec::new(),
+            insecure: false,
+            headers: BTreeMap::new(),
+            oauth: Some(OAuthConfig {
+                directory: Some(directory.0.clone()),
+                ..OAuthConfig::default()
+            }),
+        };
+        let server = ServerConfig::new("zoo", transport);
+        let store = Arc::clone(&self.store) as Arc<dyn ResultStore>;
+        let metrics = Metrics::new();
+        let limits = Default::default();
+        let connector = connector(&server, &limits, &BTreeMap::new(), &metrics, Some(&store));
+        Gateway {
+            directory,
+            connector: connector.unwrap(),
+        }
+    }
+
+    /// A person logs in at this gateway.
+    fn log_in(&self, gateway: &Gateway, at: u64) {
+        let number = {
+            let mut family = self.family.lock();
+            family.number += 1;
+            family.is_revoked = false;
+            family.number
+        };
+        let login = Login {
+            resource: self.url.clone(),
+            issuer: self.base.clone(),
+            token_endpoint: format!("{}/token", self.base),
+            client_id: "client".to_owned(),
+            access_token: Some(format!("access-{number}")),
+            refresh_token: Some(format!("refresh-{number}")),
+            logged_in_at: Some(at),
+            ..Login::default()
+        };
+        self.file(gateway).write(&login).unwrap();
+    }
+
+    fn file(&self, gateway: &Gateway) -> Store {
+        Store::new(&gateway.directory.0, "zoo", &self.url)
+    }
+}
+
+impl Gateway {
+    async fn call(&self) -> Result<(), String> {
+        let (sender, mut events) = mpsc::channel(4);
+        let upstream = self.connector.connect(sender).await.unwrap();
+        let message = Message::request(&Id::number(1), "m", None);
+        upstream.send(message, &[]).await.unwrap();
+        match events.recv().await.unwrap() {
+            Event::Message { .. } => Ok(()),
+            Event::Failed { error, .. } => Err(error.to_string()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_three_gateways_one_renews_each_time_and_all_go_on() {
+    let scene = scene().await;
+    let gateways = [(); 3].map(|()| scene.gateway());
+    scene.log_in(&gateways[0], 1);
+    gateways[0].call().await.unwrap();
+    // The others have no file: they find the login in the store.
+    for round in 1..=100 {
+        scene.family.lock().is_over = true;
+        let calls = gateways
+            .iter()
+            .flat_map(|gateway| [gateway.call(), gateway.call()]);
+        for answer in join_all(calls).await {
+            assert_eq!(answer, Ok(()), "round {round}");
+        }
+        let family = scene.family.lock();
+        assert_eq!((family.refreshes, family.is_revoked), (round, false));
+    }
+    let keys = scene.store.keys("tokens");
+    assert_eq!(keys.len(), 1);
+    assert!(!keys[0].contains("zoo"));
+}
+
+#[tokio::test]
+async fn a_later_login_at_one_gateway_reaches_the_others() {
+    let scene = scene().await;
+    let (one, other) = (scene.gateway(), scene.gateway());
+    scene.log_in(&one, 1);
+    one.call().await.unwrap();
+    other.call().await.unwrap();
+    // The family is lost, and a person logs in again, at the other.
+    scene.family.lock().is_revoked = true;
+    scene.family.lock().is_over = true;
+    let refused = one.call().await.unwrap_err();
+    assert!(refused.contains("--login zoo"), "{refused}");
+    scene.log_in(&other, 2);
+    scene.family.lock().is_over = false;
+    other.call().await.unwrap();
+    one.call().await.unwrap();
+    // The store loses everything: what the files have is the latest.
+    scene.store.lose_records();
+    scene.family.lock().is_over = true;
+    one.call().await.unwrap();
+    other.call().await.unwrap();
+    assert!(!scene.family.lock().is_revoked);
+}
+
+#[tokio::test]
+async fn nothing_is_renewed_where_the_store_does_not_answer() {
+    let scene = scene().await;
+    let gateway = scene.gateway();
+    scene.log_in(&gateway, 1);
+    gateway.call().await.unwrap();
+    scene.store.is_away.store(true, Ordering::Relaxed);
+    gateway.call().await.unwrap();
+    scene.family.lock().is_over = true;
+    let refused = gateway.call().await.unwrap_err();
+    assert!(refused.contains("its tokens are in the store"), "{refused}");
+    assert_eq!(scene.family.lock().refreshes, 0);
+    scene.store.is_away.store(false, Ordering::Relaxed);
+    gateway.call().await.unwrap();
+}

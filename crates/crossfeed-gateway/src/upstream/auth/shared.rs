@@ -1,0 +1,132 @@
+//! The tokens of a server, for all gateways over one store: one of them renews at a time.
+//!
+//! # Invariants
+//!
+//! - A refresh token is used only by who has the lease, and only while the lease lasts.
+//! - The record changes by compare-and-set alone: a login that a person made meanwhile is not replaced by a renewed older
+//!   one.
+
+use super::store::Login;
+use crate::records::{Found, Key, Records};
+use crossfeed_store::{Expected, StoreError};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long one gateway renews without another beginning, also where it dies: longer than an authorization server may
+/// take.
+pub(super) const LEASE: Duration = Duration::from_secs(75);
+
+/// How long tokens stay without being renewed: longer than refresh tokens last mostly.
+const TOKEN_TIME: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+/// How long a record lasts that is to be gone.
+const GONE_AFTER: Duration = Duration::from_millis(1);
+
+#[derive(Serialize, Deserialize)]
+struct TokenRecord {
+    login: Login,
+}
+
+#[derive(Serialize)]
+struct LeaseRecord {}
+
+/// The tokens of one server in the store.
+pub(super) struct SharedLogin {
+    records: Records,
+    server: String,
+    url: String,
+}
+
+/// That this gateway renews, and no other does.
+pub(super) struct Lease(u64);
+
+impl SharedLogin {
+    /// Those of a server with this name and address: two names may be two people.
+    pub(super) fn new(records: Records, server: &str, url: &str) -> Self {
+        Self {
+            records,
+            server: server.to_owned(),
+            url: url.to_owned(),
+        }
+    }
+
+    fn key(&self, kind: &'static str) -> Key {
+        Key::new(kind, &[&self.server, &self.url])
+    }
+
+    /// The tokens, and which write they are.
+    pub(super) async fn read(&self) -> Result<Option<(Login, u64)>, StoreError> {
+        let found = self
+            .records
+            .read::<TokenRecord>(&self.key("tokens"))
+            .await?;
+        Ok(found.map(|Found { value, version }| (value.login, version)))
+    }
+
+    /// Writes tokens in place of this write, or where there are none; whether that was there still.
+    pub(super) async fn write(
+        &self,
+        login: &Login,
+        before: Option<u64>,
+    ) -> Result<bool, StoreError> {
+        let expected = before.map_or(Expected::Absent, Expected::Version);
+        let login = login.clone();
+        let record = TokenRecord { login };
+        let key = self.key("tokens");
+        let written = self.records.write(&key, &record, expected, TOKEN_TIME);
+        Ok(written.await?.is_some())
+    }
+
+    /// The lease, unless another gateway has it.
+    pub(super) async fn try_lease(&self) -> Result<Option<Lease>, StoreError> {
+        let key = self.key("token-lease");
+        let written = self
+            .records
+            .write(&key, &LeaseRecord {}, Expected::Absent, LEASE);
+        Ok(written.await?.map(Lease))
+    }
+
+    /// Gives the lease back; one that was over, and is another's by now, stays.
+    pub(super) async fn release(&self, Lease(version): Lease) -> Result<(), StoreError> {
+        let key = self.key("token-lease");
+        let own = Expected::Version(version);
+        let written = self
+            .records
+            .write(&key, &LeaseRecord {}, own, GONE_AFTER)
+            .await?;
+        if written.is_some() {
+            tokio::time::sleep(GONE_AFTER).await;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::fake::LastingStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_of_one_gateway_and_ends_with_its_time() {
+        let store = LastingStore::new();
+        let gateway = || {
+            let records = Records::of(store.clone()).unwrap();
+            SharedLogin::new(records, "zoo", "https://zoo.example")
+        };
+        let (one, other) = (gateway(), gateway());
+        let lease = one.try_lease().await.unwrap().unwrap();
+        assert!(other.try_lease().await.unwrap().is_none());
+        one.release(lease).await.unwrap();
+        // It dies with this one.
+        let lease = one.try_lease().await.unwrap().unwrap();
+        tokio::time::sleep(LEASE - Duration::from_secs(1)).await;
+        assert!(other.try_lease().await.unwrap().is_none());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let of_other = other.try_lease().await.unwrap().unwrap();
+        // It was only paused, and takes nothing from the other.
+        one.release(lease).await.unwrap();
+        assert!(one.try_lease().await.unwrap().is_none());
+        other.release(of_other).await.unwrap();
+        assert!(one.try_lease().await.unwrap().is_some());
+    }
+}
