@@ -1,6 +1,6 @@
 //! Looks up what references name, and offers known ids in place of unknown ones.
 
-use super::{Session, offload::run_or_spawn};
+use super::{IdCheck, Session, offload::run_or_spawn};
 use crate::{
     canonical::StoredItem,
     error::{Alternatives, KnownId, LookupError, comparison_budget},
@@ -24,7 +24,15 @@ impl Session {
     ///
     /// [`StoreError`] when the store cannot be read.
     pub async fn results(&self) -> Result<Vec<Listed>, StoreError> {
-        self.inner().store.list(&self.scope).await
+        let mut listed = self.inner().store.list(&self.scope).await?;
+        listed.retain(|listed| self.may_know(&listed.call_id));
+        Ok(listed)
+    }
+
+    /// Whether an id may have been given in this session.
+    fn may_know(&self, call_id: &CallId) -> bool {
+        let check = self.id_check.as_ref();
+        check.is_none_or(|IdCheck(may_be)| may_be(call_id))
     }
 
     /// A recorded result, unredacted: for hosts, not for models. It stays in memory while the answer is held.
@@ -45,6 +53,9 @@ impl Session {
         call_id: &CallId,
         paths: Option<&PathsOf<'_>>,
     ) -> Result<Arc<StoredResult>, LookupError> {
+        if !self.may_know(call_id) {
+            return Err(LookupError::unknown(call_id.clone()));
+        }
         let store = &self.inner().store;
         let found = match paths {
             // What is withheld may be anywhere.
@@ -174,7 +185,7 @@ impl Session {
         let inner = self.inner();
         // Before the store: a call that returns in between is in both.
         let running = inner.flights.running(&self.scope, self.actor.as_ref());
-        let listed = inner.store.list(&self.scope).await?;
+        let listed = self.results().await?;
         let is_running = |listed: &Listed| running.iter().any(|it| it.call_id == listed.call_id);
         let returned = listed
             .into_iter()

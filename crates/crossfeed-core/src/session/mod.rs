@@ -78,6 +78,7 @@ use crossfeed_wire::{CallId, Scope};
 use serde_json::Value;
 use std::{
     cell::Cell,
+    fmt,
     pin::{Pin, pin},
     sync::{Arc, Weak},
 };
@@ -104,6 +105,18 @@ pub struct Session {
     notation: Notation,
     /// Whether no id is offered, or taken for one that is near it.
     hides_ids: bool,
+    /// Which ids may have been given; every one if absent.
+    id_check: Option<IdCheck>,
+}
+
+/// Tells ids that may have been given from others.
+#[derive(Clone)]
+struct IdCheck(Arc<dyn Fn(&CallId) -> bool + Send + Sync>);
+
+impl fmt::Debug for IdCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdCheck")
+    }
 }
 
 /// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
@@ -189,6 +202,7 @@ impl Engine {
             memory: None,
             notation: Notation::Near,
             hides_ids: false,
+            id_check: None,
         }
     }
 }
@@ -205,6 +219,16 @@ impl Session {
     /// several callers share who must not learn of each other's calls.
     pub fn with_hidden_ids(mut self) -> Self {
         self.hides_ids = true;
+        self
+    }
+
+    /// Takes every id for unknown for which this is false, whatever the store has: for ids that carry a signature, and
+    /// those that were signed with a key which does not count any more.
+    pub fn with_id_check(
+        mut self,
+        may_be: impl Fn(&CallId) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.id_check = Some(IdCheck(Arc::new(may_be)));
         self
     }
 
@@ -482,7 +506,7 @@ impl Session {
     }
 
     /// Counts an error that the model sees.
-    fn note_failure(&self, error: &impl std::fmt::Display) {
+    fn note_failure(&self, error: &impl fmt::Display) {
         let tokens = &self.inner().options.context.tokens;
         self.account().fail(tokens.count(&error.to_string()));
     }

@@ -4,7 +4,7 @@ use crate::{
     ResolveError, ToolResult,
 };
 use crossfeed_json::Document;
-use crossfeed_store::{MemoryLimits, MemoryStore, StoredArtifact};
+use crossfeed_store::{Listed, MemoryLimits, MemoryStore, StoredArtifact};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
 use serde_json::{Value, json};
@@ -148,6 +148,26 @@ async fn a_misfit_offers_what_fits() {
     .await;
     let urls = tool(json!({"type": "array", "items": {"type": "string", "pattern": "^u/"}}));
     check(json!({"x": {"$tool": "c"}}), urls, "try: items[*].url").await;
+}
+
+#[tokio::test]
+async fn an_id_that_was_never_given_is_unknown_whatever_is_recorded() {
+    let session = session().await;
+    record(&session, "d", ToolResult::text("x")).await;
+    let checked = session.clone().with_id_check(|id| id.as_str() == "c");
+    assert!(checked.get(&call("c")).await.is_ok());
+    let reference = |id: &str| json!({"q": {"$tool": id}});
+    assert!(session.resolve(reference("d"), None).await.is_ok());
+    let foreign = refused(&checked, reference("d"), None).await;
+    let never = refused(&checked, reference("e"), None).await;
+    let said = |error: &ResolveError| {
+        let error = &error.failures()[0].error;
+        format!("{error}\n{}", error.advice())
+    };
+    assert_eq!(said(&foreign).replace("`d`", "`e`"), said(&never));
+    let ids = |listed: Vec<Listed>| listed.into_iter().map(|it| it.call_id.as_str().to_owned());
+    let listed: Vec<_> = ids(checked.results().await.unwrap()).collect();
+    assert_eq!(listed, ["c"]);
 }
 
 #[tokio::test]
