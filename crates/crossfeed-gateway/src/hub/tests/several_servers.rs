@@ -7,6 +7,7 @@ use crate::{
     upstream::{Event, UpstreamError},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde_json::Value;
 use std::{sync::atomic::Ordering, time::Duration};
 
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
@@ -438,6 +439,34 @@ async fn prompts_without_end_are_left_out() {
             r#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[{"name":"own"}]}}"#
         );
         assert!(servers[0].is_quiet());
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_of_one_gateway_goes_on_at_another() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#)
+        .await;
+    for server in &mut servers {
+        let request = server.expect("resources/list").await;
+        let page = r#"{"resources":[],"nextCursor":"next"}"#;
+        server.answer(&request, page).await;
+    }
+    let page: Value = serde_json::from_str(&client.next().await).unwrap();
+    let cursor = &page["result"]["nextCursor"];
+
+    let other = World::new(&["a", "b"]);
+    let (client, mut servers) = other.begun(ALL).await;
+    client
+        .send(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{{"cursor":{cursor}}}}}"#
+        ))
+        .await;
+    for server in &mut servers {
+        let request = server.expect("resources/list").await;
+        assert_eq!(request.params().unwrap(), &br#"{"cursor":"next"}"#[..]);
     }
 }
 
