@@ -77,6 +77,9 @@ pub struct GatewayConfig {
     /// Where results and the gateway's own records are kept.
     #[setters(generate)]
     pub store: StoreConfig,
+    /// The keys that ids of clients without sessions are signed with: an id and a key a line, the one that signs first. A
+    /// key of the store, or of the process, if absent.
+    pub id_keys: Option<Secret>,
     /// The name under which the local client's session goes on in later processes, where the store outlives them.
     #[setters(generate, into, strip_option)]
     pub session: Option<String>,

@@ -520,7 +520,7 @@ impl ClientTools {
                 CallIds::reserved(Arc::new(numbers), scope.clone())
             }
             (Some(_), None) => CallIds::counted_from(0),
-            (None, _) => CallIds::signed(tools.key.clone(), principal),
+            (None, _) => CallIds::signed(tools.id_keys.clone(), principal),
         };
         let is_shared = !audience.may_list;
         let calls = tools.config.limits.requests_per_client;
@@ -543,6 +543,9 @@ impl ClientTools {
         let mut session = client.session(scope);
         if is_shared {
             session = session.with_hidden_ids();
+        }
+        if let Some(signer) = ids.given_signer().cloned() {
+            session = session.with_id_check(move |id| signer.may_be(id.as_str()));
         }
         let place = Place::new(session, ids, is_shared);
         let client = Arc::new(client);

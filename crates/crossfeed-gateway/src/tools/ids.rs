@@ -16,6 +16,7 @@ pub(super) use reserved::ReservedIds;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -32,21 +33,53 @@ const SIGNATURE: usize = 8;
 /// How long the key is kept after a gateway last started: longer than anything that it signed.
 const KEY_TIME: Duration = Duration::from_secs(400 * 24 * 3600);
 
-/// What signed ids are signed with: of one gateway's own, and written nowhere but into its own store.
+const KEY_BYTES: usize = 32;
+
+/// The keys that ids of clients without sessions are signed with: the first signs, and what any of them signed is
+/// known.
+///
+/// Where none are given, a gateway has a key of its own, which stands nowhere but in its store.
+///
+/// ```
+/// use crossfeed_gateway::tools::IdKeys;
+///
+/// let keys = IdKeys::try_new(vec![[2; 32], [1; 32]])?;
+/// # Ok::<(), crossfeed_gateway::tools::IdKeysError>(())
+/// ```
 #[derive(Clone)]
-pub(super) struct Key(Arc<Option<[u8; 32]>>);
+pub struct IdKeys {
+    /// None where the system gives no random bytes.
+    keys: Arc<[[u8; KEY_BYTES]]>,
+    /// Whether they were given, so that the store's key does not count.
+    are_given: bool,
+}
+
+/// Why keys cannot be those of ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdKeysError {
+    /// There is none: `[]`.
+    #[error("there is no key")]
+    Empty,
+    /// There are more than [`IdKeys::MAX`], each of which is tried for each id.
+    #[error("there are {count} keys, of which {} can be used", IdKeys::MAX)]
+    TooMany {
+        /// How many there are.
+        count: usize,
+    },
+}
 
 #[derive(PartialEq, Serialize, Deserialize)]
 struct KeyRecord {
     #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
-    key: [u8; 32],
+    key: [u8; KEY_BYTES],
 }
 
-fn as_hex<S: Serializer>(key: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_hex<S: Serializer>(key: &[u8; KEY_BYTES], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&HEXLOWER.encode(key))
 }
 
-fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; KEY_BYTES], D::Error> {
     let text = String::deserialize(deserializer)?;
     let bytes = HEXLOWER.decode(text.as_bytes()).ok();
     // Without the text, which may be the better part of a key.
@@ -54,11 +87,43 @@ fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::E
     key.ok_or_else(|| D::Error::custom("a key is 64 hexadecimal digits"))
 }
 
-impl Key {
-    pub(super) fn new() -> Self {
-        let mut key = [0; 32];
+/// The number of keys only.
+impl fmt::Debug for IdKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdKeys")
+            .field("keys", &self.keys.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl IdKeys {
+    /// The most keys: one signs, and what the others signed is over within the time that results are kept.
+    pub const MAX: usize = 8;
+
+    /// These keys, the one that signs first.
+    ///
+    /// # Errors
+    ///
+    /// [`IdKeysError`] where there is none, or more than [`MAX`](Self::MAX).
+    pub fn try_new(keys: Vec<[u8; KEY_BYTES]>) -> Result<Self, IdKeysError> {
+        match keys.len() {
+            0 => Err(IdKeysError::Empty),
+            1..=Self::MAX => Ok(Self {
+                keys: keys.into(),
+                are_given: true,
+            }),
+            count => Err(IdKeysError::TooMany { count }),
+        }
+    }
+
+    /// A key that no other process has.
+    pub(super) fn random() -> Self {
+        let mut key = [0; KEY_BYTES];
         let filled = getrandom::fill(&mut key);
-        Self(Arc::new(filled.is_ok().then_some(key)))
+        Self {
+            keys: filled.ok().map(|()| key).into_iter().collect(),
+            are_given: false,
+        }
     }
 
     fn at() -> records::Key {
@@ -70,10 +135,12 @@ impl Key {
         records.read::<KeyRecord>(&Self::at()).await.map(drop)
     }
 
-    /// The key of the records, so that ids which it signed before are known; this one where there is none yet.
+    /// Unless keys were given, the key of the records, so that ids which it signed before are known; this one where there
+    /// is none yet.
     pub(super) async fn kept(self, records: &Records) -> Result<Self, StoreError> {
-        let Some(own) = *self.0 else {
-            return Ok(self);
+        let own = match *self.keys {
+            [own] if !self.are_given => own,
+            _ => return Ok(self),
         };
         let at = Self::at();
         loop {
@@ -85,7 +152,10 @@ impl Key {
             // Else another gateway wrote one meanwhile.
             let kept = records.keep(&at, &record, expected, KEY_TIME);
             if kept.await?.is_some() {
-                return Ok(Self(Arc::new(Some(key))));
+                return Ok(Self {
+                    keys: Arc::new([key]),
+                    are_given: false,
+                });
             }
         }
     }
@@ -103,11 +173,15 @@ pub(super) enum CallIds {
         recorded: OnceCell<u64>,
     },
     /// 26 signs of which nothing can be told.
-    Signed {
-        key: Key,
-        /// Whose they are.
-        holder: String,
-    },
+    Signed(IdSigner),
+}
+
+/// Signs the ids of one holder, and knows them again.
+#[derive(Clone)]
+pub(super) struct IdSigner {
+    keys: IdKeys,
+    /// Whose they are.
+    holder: Arc<str>,
 }
 
 impl CallIds {
@@ -129,15 +203,15 @@ impl CallIds {
     pub(super) fn last(&self) -> u64 {
         match self {
             Self::Counted(last) => last.load(Ordering::Relaxed),
-            Self::Reserved { .. } | Self::Signed { .. } => 0,
+            Self::Reserved { .. } | Self::Signed(_) => 0,
         }
     }
 
-    pub(super) fn signed(key: Key, principal: &Principal) -> Self {
-        Self::Signed {
-            key,
-            holder: tag(principal),
-        }
+    pub(super) fn signed(keys: IdKeys, principal: &Principal) -> Self {
+        Self::Signed(IdSigner {
+            keys,
+            holder: tag(principal).into(),
+        })
     }
 
     /// The next id; `None` where the system gives no random bytes.
@@ -159,7 +233,7 @@ impl CallIds {
                 let last = recorded.get_or_try_init(|| numbers.last_recorded(scope));
                 Some(counted(numbers.next_after(*last.await?).await?))
             }
-            Self::Signed { key, holder } => signed(key, holder),
+            Self::Signed(signer) => signer.next(),
         };
         Ok(text.and_then(|text| CallId::parse(&text).ok()))
     }
@@ -168,21 +242,56 @@ impl CallIds {
     pub(super) async fn forget(&self) -> Result<(), StoreError> {
         match self {
             Self::Reserved { numbers, .. } => numbers.forget().await,
-            Self::Counted(_) | Self::Signed { .. } => Ok(()),
+            Self::Counted(_) | Self::Signed(_) => Ok(()),
         }
     }
 
     /// Whether an id may be one of these. One that may not is not even looked up.
     pub(super) fn may_be(&self, id: &str) -> bool {
-        let Self::Signed { key, holder } = self else {
-            return true;
-        };
+        match self {
+            Self::Signed(signer) => signer.may_be(id),
+            Self::Counted(_) | Self::Reserved { .. } => true,
+        }
+    }
+
+    /// What knows ids of the keys that were given: no other id is known then, whatever the store has.
+    pub(super) fn given_signer(&self) -> Option<&IdSigner> {
+        match self {
+            Self::Signed(signer) => Some(signer).filter(|signer| signer.keys.are_given),
+            Self::Counted(_) | Self::Reserved { .. } => None,
+        }
+    }
+}
+
+impl IdSigner {
+    fn next(&self) -> Option<String> {
+        let key = self.keys.keys.first()?;
+        let mut bytes = [0; NONCE + SIGNATURE];
+        let (nonce, signature) = bytes.split_at_mut(NONCE);
+        getrandom::fill(nonce).ok()?;
+        let mac = self.mac(key, nonce)?.finalize().into_bytes();
+        signature.copy_from_slice(&mac[..SIGNATURE]);
+        Some(base32(&bytes))
+    }
+
+    pub(super) fn may_be(&self, id: &str) -> bool {
         let Some(bytes) = from_base32(id) else {
             return false;
         };
         let (nonce, signature) = bytes.split_at(NONCE);
-        // Each byte is compared, so that the time says nothing.
-        mac(key, holder, nonce).is_some_and(|own| own.verify_truncated_left(signature).is_ok())
+        // Each byte is compared, and each key is tried, so that the time says nothing.
+        self.keys.keys.iter().fold(false, |is_signed, key| {
+            let own = self.mac(key, nonce);
+            is_signed | own.is_some_and(|own| own.verify_truncated_left(signature).is_ok())
+        })
+    }
+
+    fn mac(&self, key: &[u8; KEY_BYTES], nonce: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+        for part in [self.holder.as_bytes(), &[0], nonce] {
+            mac.update(part);
+        }
+        Some(mac)
     }
 }
 
@@ -195,23 +304,6 @@ fn counted(number: u64) -> String {
 /// The number of a counted id.
 fn number_of(id: &CallId) -> Option<u64> {
     id.as_str().strip_prefix(COUNTED)?.parse().ok()
-}
-
-fn signed(key: &Key, holder: &str) -> Option<String> {
-    let mut bytes = [0; NONCE + SIGNATURE];
-    let (nonce, signature) = bytes.split_at_mut(NONCE);
-    getrandom::fill(nonce).ok()?;
-    let mac = mac(key, holder, nonce)?.finalize().into_bytes();
-    signature.copy_from_slice(&mac[..SIGNATURE]);
-    Some(base32(&bytes))
-}
-
-fn mac(key: &Key, holder: &str, nonce: &[u8]) -> Option<Hmac<Sha256>> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(&(*key.0)?).ok()?;
-    for part in [holder.as_bytes(), &[0], nonce] {
-        mac.update(part);
-    }
-    Some(mac)
 }
 
 /// In lower case: no sign that a model confuses with another.
@@ -301,7 +393,7 @@ fn parsed(project: &str, session: &str) -> Scope {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallIds, Key, base32, from_base32, scope};
+    use super::{CallIds, IdKeys, IdKeysError, base32, from_base32, scope};
     use crate::principal::Principal;
     use futures_util::FutureExt as _;
     use proptest::prelude::*;
@@ -321,8 +413,8 @@ mod tests {
 
     #[test]
     fn signed_ids_are_known_to_their_holder_only() {
-        let key = Key::new();
-        let named = |name: &str| CallIds::signed(key.clone(), &Principal::Named(name.to_owned()));
+        let keys = IdKeys::random();
+        let named = |name: &str| CallIds::signed(keys.clone(), &Principal::Named(name.to_owned()));
         let (a, b) = (named("a"), named("b"));
         let id = next(&a);
         assert_eq!(id.len(), 26);
@@ -330,13 +422,27 @@ mod tests {
         assert!(a.may_be(&id));
         assert!(!b.may_be(&id));
         assert!(!a.may_be("call_1"));
-        let other_gateway = CallIds::signed(Key::new(), &Principal::Named("a".to_owned()));
+        let other_gateway = CallIds::signed(IdKeys::random(), &Principal::Named("a".to_owned()));
         assert!(!other_gateway.may_be(&id));
         for at in 0..26 {
             let mut changed = id.clone().into_bytes();
             changed[at] = if changed[at] == b'a' { b'b' } else { b'a' };
             assert!(!a.may_be(std::str::from_utf8(&changed).unwrap()), "{at}");
         }
+    }
+
+    #[test]
+    fn keys_are_one_to_eight() {
+        let keys = |count| IdKeys::try_new(vec![[7; 32]; count]);
+        assert_eq!(keys(0).unwrap_err(), IdKeysError::Empty);
+        assert!(keys(1).is_ok() && keys(8).is_ok());
+        let error = keys(9).unwrap_err();
+        assert_eq!(error, IdKeysError::TooMany { count: 9 });
+        assert_eq!(
+            error.to_string(),
+            "there are 9 keys, of which 8 can be used"
+        );
+        assert_eq!(format!("{:?}", keys(2).unwrap()), "IdKeys { keys: 2, .. }");
     }
 
     #[test]
@@ -371,6 +477,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_id_is_known_where_the_key_that_signed_it_is_listed(
+            one in prop::collection::vec(0_u8..12, 1..=8),
+            other in prop::collection::vec(0_u8..12, 1..=8),
+        ) {
+            let ids = |keys: &[u8]| {
+                let keys = keys.iter().map(|byte| [*byte; 32]).collect();
+                CallIds::signed(IdKeys::try_new(keys).unwrap(), &Principal::Anonymous)
+            };
+            let id = next(&ids(&one));
+            prop_assert!(ids(&one).may_be(&id));
+            prop_assert_eq!(ids(&other).may_be(&id), other.contains(&one[0]));
+        }
+
         #[test]
         fn what_is_written_reads_back(bytes: [u8; 16]) {
             let text = base32(&bytes);

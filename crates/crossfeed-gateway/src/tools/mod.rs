@@ -21,6 +21,7 @@ mod unlisted;
 
 pub use client::ClientTools;
 pub(crate) use client::FetchedList;
+pub use ids::{IdKeys, IdKeysError};
 pub(crate) use ids::{tag, unguessable};
 pub use list::{ToolReport, UnmatchedPattern};
 pub(crate) use reader::{Reader, client_name};
@@ -39,7 +40,6 @@ use crossfeed_core::Engine;
 use crossfeed_store::{ResultStore, StoreError, StoreMetrics, with_causes};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
-use ids::Key;
 use list::Listings;
 pub(crate) use list::names::Naming;
 use parking_lot::Mutex;
@@ -58,7 +58,7 @@ pub struct Tools {
     /// What outlives the process; none where the store has no place for it.
     records: Option<Records>,
     flows: Arc<Flows>,
-    key: Key,
+    id_keys: IdKeys,
     figures: Arc<GatewayMetrics>,
     budget: Arc<Budget>,
     logged: Arc<LoggedPatterns>,
@@ -141,7 +141,7 @@ impl Tools {
             stateless_naming: Arc::clone(&naming),
             naming,
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
-            key: Key::new(),
+            id_keys: IdKeys::random(),
             records: None,
             figures: GatewayMetrics::new(&Metrics::new(), &config),
             budget: Budget::unlimited(),
@@ -151,14 +151,22 @@ impl Tools {
         }
     }
 
-    /// Reads the records without which [`with_records`](Self::with_records) fails, and writes none.
+    /// Sets the keys that ids of clients without sessions are signed with, in place of the one of the store or of this
+    /// process: gateways with the same keys know each other's ids.
+    pub fn with_id_keys(mut self, keys: IdKeys) -> Self {
+        self.id_keys = keys;
+        self
+    }
+
+    /// Reads the records without which [`with_records`](Self::with_records) fails, and writes none. Where keys of ids are
+    /// [given](Self::with_id_keys) it needs none.
     ///
     /// # Errors
     ///
     /// The store does not answer, a record is damaged, or a later version wrote it.
     pub async fn check_records(store: Arc<dyn ResultStore>) -> Result<(), StoreError> {
         match Records::of(store) {
-            Some(records) => Key::check(&records).await,
+            Some(records) => IdKeys::check(&records).await,
             None => Ok(()),
         }
     }
@@ -173,7 +181,7 @@ impl Tools {
         let Some(records) = Records::of(store) else {
             return Ok(self);
         };
-        self.key = self.key.kept(&records).await?;
+        self.id_keys = self.id_keys.kept(&records).await?;
         let run = self.config.session.clone().unwrap_or_else(unguessable);
         self.conversations = Arc::new(Conversations::kept(records.clone(), run));
         self.records = Some(records);

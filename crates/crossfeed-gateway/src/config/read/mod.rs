@@ -131,6 +131,8 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let store = store.unwrap_or_default();
     let listen = fields.take("listen");
     let listen = listen.and_then(|field| listen_at(field, &store.location));
+    let id_keys = [fields.take("idKeys"), fields.take("idKeysFile")];
+    let id_keys = store::secret(id_keys, "idKeys");
     let limits = fields.take("limits");
     let limits = limits.and_then(|field| limits::limits(field, &store.location));
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
@@ -160,6 +162,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
         store,
+        id_keys,
         session: None,
         servers,
     };

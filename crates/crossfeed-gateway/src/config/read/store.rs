@@ -155,15 +155,21 @@ impl Part {
 
     /// A secret under one key, or its file under the other.
     fn secret(self, fields: &mut Fields<'_>, [key, file]: [&'static str; 2]) -> Option<Secret> {
-        let text = self.take(fields, key).and_then(|field| field.text());
-        let file = self.take(fields, file).and_then(|field| {
-            if text.is_some() {
-                field.problem(format!("there is a `{key}`, too: remove one of them"));
-            }
-            path(&field, &field.text()?)
-        });
-        text.map(Secret::Text).or(file.map(Secret::File))
+        let found = [self.take(fields, key), self.take(fields, file)];
+        secret(found, key)
     }
+}
+
+/// A secret, or its file; `key` is that of the secret itself.
+pub(super) fn secret([text, file]: [Option<Field<'_>>; 2], key: &str) -> Option<Secret> {
+    let text = text.and_then(|field| field.text());
+    let file = file.and_then(|field| {
+        if text.is_some() {
+            field.problem(format!("there is a `{key}`, too: remove one of them"));
+        }
+        path(&field, &field.text()?)
+    });
+    text.map(Secret::Text).or(file.map(Secret::File))
 }
 
 fn location_of(field: &Field<'_>) -> Option<StoreLocation> {

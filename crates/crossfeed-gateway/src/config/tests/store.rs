@@ -79,6 +79,31 @@ fn a_store_is_read() {
 }
 
 #[test]
+fn keys_of_ids_depend_on_no_store() {
+    assert_eq!(toml(SERVERS).id_keys, None);
+    let config = toml(&format!("id_keys = '${{KEY}}'\n{SERVERS}"));
+    let secret = Secret::Text("s3cret-s3cret-s3cret".to_owned());
+    assert_eq!(config.id_keys, Some(secret));
+    assert!(!format!("{config:?}").contains("s3cret"));
+    let config = toml(&format!("idKeysFile = 'ids.keys'\n{SERVERS}"));
+    let path = PathBuf::from("/etc/crossfeed/ids.keys");
+    assert_eq!(config.id_keys, Some(Secret::File(path)));
+    let refused = |text: &str, expected: &[&str]| check(&format!("{text}\n{SERVERS}"), expected);
+    refused(
+        "idKeys = 's3cret'\nid_keys_file = 'x'",
+        &["line 2, `idKeysFile`: there is a `idKeys`, too: remove one of them"],
+    );
+    refused(
+        "idKeysFile = ''",
+        &["line 1, `idKeysFile`: the path is empty"],
+    );
+    refused(
+        "idKey = 's3cret'",
+        &["line 1, `idKey`: unknown key; did you mean `idKeys`?"],
+    );
+}
+
+#[test]
 fn a_prefix_is_a_part_of_keys() {
     let long = "x".repeat(65);
     for prefix in ["", "a b", "{a}", "é", &long] {

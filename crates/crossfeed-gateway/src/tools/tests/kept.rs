@@ -6,8 +6,11 @@ use super::{
     },
     *,
 };
-use crate::{records::fake::LastingStore, tools::ids};
-use crossfeed_store::{Damage, ResultStore as _, StoreError};
+use crate::{
+    records::fake::LastingStore,
+    tools::{IdKeys, ids},
+};
+use crossfeed_store::{Damage, MemoryLimits, MemoryStore, ResultStore as _, StoreError};
 use std::sync::atomic::Ordering;
 
 fn number(id: &str) -> u64 {
@@ -223,6 +226,67 @@ async fn signed_ids_are_known_after_a_restart() {
     is_unknown(referred(&other, &id, None).await);
     // The key is the gateway's own.
     assert_eq!(store.keys("key").len(), 1);
+}
+
+/// A gateway over a store, with keys of these bytes.
+async fn with_keys(store: &Arc<LastingStore>, keys: &[u8]) -> World {
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let keys = keys.iter().map(|byte| [*byte; 32]).collect();
+    let engine = Engine::new(EngineOptions::default(), store.clone());
+    let tools = Tools::new(engine, Arc::clone(&world.tools.config));
+    let tools = tools.with_id_keys(IdKeys::try_new(keys).unwrap());
+    world.tools = tools.with_records(store.clone()).await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn gateways_know_the_ids_that_a_key_of_theirs_signed() {
+    let store = LastingStore::new();
+    let before = with_keys(&store, &[1]).await;
+    let before = before.client(caller(named("a"), None)).await;
+    let id = recorded(&before, params("search", json!({})), "one").await;
+    for (keys, is_known) in [(&[1][..], true), (&[2, 1], true), (&[2], false)] {
+        let world = with_keys(&store, keys).await;
+        let client = world.client(caller(named("a"), None)).await;
+        let found = referred(&client, &id, None).await;
+        let read = answered(&client, params("read_result", json!({"call_id": id}))).await;
+        assert_eq!(read["isError"] != json!(true), is_known, "{read}");
+        if is_known {
+            assert_eq!(found.unwrap(), "one", "{keys:?}");
+        } else {
+            is_unknown(found);
+        }
+        let next = recorded(&client, params("search", json!({})), "two").await;
+        let found = referred(&before, &next, None).await;
+        if keys[0] == 1 {
+            assert_eq!(found.unwrap(), "two", "{keys:?}");
+        } else {
+            is_unknown(found);
+        }
+    }
+    // The store's key is not needed, and what it signed is not known.
+    assert_eq!(store.keys("key"), Vec::<String>::new());
+    let world = World::over(&store, None, Vec::new()).await;
+    let of_store = world.client(caller(named("a"), None)).await;
+    let id = recorded(&of_store, params("search", json!({})), "three").await;
+    is_unknown(referred(&before, &id, None).await);
+}
+
+#[tokio::test]
+async fn keys_hold_without_a_store_that_lasts() {
+    let store = Arc::new(MemoryStore::new(MemoryLimits::default()));
+    let gateway = async |byte| {
+        let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+        let engine = Engine::new(EngineOptions::default(), store.clone());
+        let tools = Tools::new(engine, Arc::clone(&world.tools.config));
+        let tools = tools.with_id_keys(IdKeys::try_new(vec![[byte; 32]]).unwrap());
+        world.tools = tools.with_records(store.clone()).await.unwrap();
+        world.client(caller(named("a"), None)).await
+    };
+    let [one, same, other] = [gateway(1).await, gateway(1).await, gateway(2).await];
+    let id = recorded(&one, params("search", json!({})), "one").await;
+    assert_eq!(referred(&same, &id, None).await.unwrap(), "one");
+    is_unknown(referred(&other, &id, None).await);
 }
 
 #[tokio::test]
