@@ -16,6 +16,9 @@ mod exports;
 #[cfg(unix)]
 #[path = "cli/gateway.rs"]
 mod gateway;
+#[cfg(unix)]
+#[path = "cli/id_keys.rs"]
+mod id_keys;
 #[path = "cli/import.rs"]
 mod import;
 #[cfg(unix)]

@@ -1,6 +1,9 @@
 //! Reads arguments, files and the environment into a configuration, and builds the gateway.
 
-use super::store::{self, UnusableStore};
+use super::{
+    id_keys,
+    store::{self, UnusableStore},
+};
 use crate::{
     cli, input,
     report::{CommandError, Result, bail},
@@ -350,10 +353,14 @@ pub(super) async fn gateway(
     telemetry: Option<Arc<dyn Telemetry>>,
     metrics: &Metrics,
 ) -> Result<(Arc<Gateway>, Option<SessionClaim>)> {
+    let id_keys = id_keys::read(&config).map_err(CommandError::usage)?;
     let store = store::open(&config).await?;
     let connectors = connectors(&config, environment, metrics, Some(&store))?;
     let engine = engine(&config, telemetry, Arc::clone(&store));
-    let tools = Tools::new(engine, Arc::new(config.clone()));
+    let mut tools = Tools::new(engine, Arc::new(config.clone()));
+    if let Some((keys, _)) = id_keys {
+        tools = tools.with_id_keys(keys);
+    }
     let tools = tools.with_records(store).await;
     let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
     let claim = match &config.session {

@@ -4,7 +4,7 @@
 mod wanted;
 
 use super::{
-    access, assemble,
+    access, assemble, id_keys,
     probe::{ProbeError, ProbedServer, probe},
     protocol_paths::of_protocol,
     server_stderr::ServerStderr,
@@ -165,6 +165,7 @@ pub(super) async fn run(
     }
     let token_error = access::token_error(&config, environment);
     let found = store::probe(&config).await;
+    let ids = id_keys::read(&config).map(|keys| keys.map(|(_, shown)| shown));
     if json {
         if let Some(missing) = wanted::missing(&checked, &own, wanted) {
             return Err(missing);
@@ -177,6 +178,11 @@ pub(super) async fn run(
             Ok(found) if found.is_empty() => {}
             Ok(found) => report["store"] = json!(found),
             Err(error) => report["store_error"] = json!(error.as_str()),
+        }
+        match &ids {
+            Ok(None) => {}
+            Ok(Some(shown)) => report["ids"] = json!(shown),
+            Err(error) => report["ids_error"] = json!(error),
         }
         writeln!(out, "{report}")?;
     } else {
@@ -208,10 +214,16 @@ pub(super) async fn run(
                 writeln!(out, "error: store: {}", printable(error.as_str()))?;
             }
         }
+        match &ids {
+            Ok(None) => {}
+            Ok(Some(shown)) => writeln!(out, "ids: {shown}")?,
+            Err(error) => writeln!(out, "error: ids: {}", printable(error))?,
+        }
         writeln!(out, "limits: {}", limits_as_text(&config))?;
     }
     out.flush()?;
-    if token_error.is_none() && found.is_ok() && checked.iter().all(Checked::is_sound) {
+    let is_usable = token_error.is_none() && found.is_ok() && ids.is_ok();
+    if is_usable && checked.iter().all(Checked::is_sound) {
         Ok(())
     } else {
         Err(CommandError::Written(report::ERROR))

@@ -3,12 +3,8 @@
 #[cfg(feature = "redis")]
 #[cfg_attr(not(feature = "object-store"), path = "store/no_blobs.rs")]
 mod blobs;
-#[cfg(all(feature = "redis", feature = "object-store"))]
-mod keys;
 #[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
-#[cfg(feature = "redis")]
-mod secret;
 
 use crate::report::{CommandError, count};
 use crossfeed::store::{
@@ -24,6 +20,13 @@ use std::{path::Path, sync::Arc, time::Duration};
 /// Why a store cannot be used: which one, without secrets, the reason, and what to do.
 #[derive(Debug)]
 pub(super) struct UnusableStore(String);
+
+/// What a secret or its file lacks.
+impl From<String> for UnusableStore {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
 
 impl From<UnusableStore> for CommandError {
     fn from(UnusableStore(why): UnusableStore) -> Self {
@@ -100,6 +103,18 @@ pub(super) async fn probe(config: &GatewayConfig) -> Result<Vec<String>, Unusabl
     }
 }
 
+/// Reads the records without which the gateway would not start.
+async fn check_records(
+    config: &GatewayConfig,
+    store: Arc<dyn ResultStore>,
+) -> Result<(), StoreError> {
+    // The store's key of ids does not count beside those of the configuration.
+    if config.id_keys.is_some() {
+        return Ok(());
+    }
+    Tools::check_records(store).await
+}
+
 /// Writes a record, reads it and removes it.
 async fn try_out(state: &dyn StateStore) -> Result<(), StoreError> {
     const KEY: &str = "gateway/check";
@@ -153,7 +168,7 @@ async fn probe_sqlite(config: &GatewayConfig, directory: &Path) -> Result<String
     if let Some(state) = store.state() {
         try_out(state).await?;
     }
-    Tools::check_records(Arc::new(store)).await?;
+    check_records(config, Arc::new(store)).await?;
     let free = found
         .free_bytes
         .map_or_else(String::new, |free| format!(", {} MiB free", free >> 20));

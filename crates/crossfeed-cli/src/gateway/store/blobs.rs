@@ -1,16 +1,16 @@
 //! The place of large results and artifacts.
 
 use super::{
+    super::keys::KeyList,
     UnusableStore,
-    keys::Keys,
     redis::{START_TIMEOUT, patiently},
-    secret,
 };
 use crossfeed::store::{
-    BlobStore, ObjectBlobs, ObjectOptions, ResultStore, StoreError, TenantKeys as _, with_causes,
+    BlobStore, ObjectBlobs, ObjectOptions, ResultStore, StoreError, TenantKey, TenantKeys,
+    with_causes,
 };
 use crossfeed_gateway::{
-    config::{GatewayConfig, Secret, StoreConfig},
+    config::{GatewayConfig, StoreConfig},
     noted_blobs::NotedBlobs,
 };
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ pub(super) async fn open(
         }
         tried => drop(tried.map_err(|error| place.unusable(&error))?),
     }
-    let key = place.keys.and_then(|keys| keys.current(""));
+    let key = place.keys.and_then(|(keys, _)| keys.current(""));
     let note = NotedBlobs::new(key.map(|key| key.id().to_owned()));
     let noted = note.write(Arc::clone(store), url).await;
     noted.map_err(|error| UnusableStore::new(config, &error))?;
@@ -50,7 +50,7 @@ pub(super) async fn probe(
     let found = place.try_out(Duration::ZERO).await;
     let found = found.map_err(|error| place.unusable(&error))?;
     Ok(Some(match place.keys {
-        Some(keys) => format!("{found}; {keys}"),
+        Some((_, shown)) => format!("{found}; {shown}"),
         None => format!("{found}; not encrypted"),
     }))
 }
@@ -58,7 +58,8 @@ pub(super) async fn probe(
 /// A place, of which no server was asked yet.
 struct BlobPlace {
     blobs: ObjectBlobs,
-    keys: Option<Arc<Keys>>,
+    /// The keys, and what is said of them.
+    keys: Option<(Arc<BlobKeys>, String)>,
     /// Whether gateways have used it.
     is_noted: bool,
 }
@@ -77,7 +78,8 @@ impl BlobPlace {
         else {
             return Ok(None);
         };
-        let keys = keys(&config.store)?;
+        let keys = BlobKeys::of(&config.store)?;
+        let keys = keys.map(|(keys, shown)| (Arc::new(keys), shown));
         let noted = NotedBlobs::read(Arc::clone(store), place).await;
         let noted = noted.map_err(|error| UnusableStore::new(config, &error))?;
         let is_noted = noted.is_some();
@@ -86,7 +88,7 @@ impl BlobPlace {
             .with_must_exist(is_noted);
         let has = |id: &str| {
             keys.as_ref()
-                .is_some_and(|keys| keys.by_id("", id).is_some())
+                .is_some_and(|(keys, _)| keys.by_id("", id).is_some())
         };
         if let Some(key) = noted.and_then(|noted| noted.key).filter(|key| !has(key)) {
             return Err(UnusableStore(format!(
@@ -94,7 +96,7 @@ impl BlobPlace {
                  `blobs` another prefix if it is lost"
             )));
         }
-        if let Some(keys) = &keys {
+        if let Some((keys, _)) = &keys {
             options = options.with_keys(Arc::clone(keys) as Arc<_>);
         }
         let opened = ObjectBlobs::from_url(place, options);
@@ -119,17 +121,34 @@ impl BlobPlace {
     }
 }
 
-fn keys(config: &StoreConfig) -> Result<Option<Arc<Keys>>, UnusableStore> {
-    let Some(secret) = &config.blob_keys else {
-        return Ok(None);
-    };
-    const KEY: &str = "blobKeys";
-    let keys = Keys::parse(&secret::read(secret, KEY)?).map_err(|error| {
-        let place = match secret {
-            Secret::File(path) => format!("File`: `{}`", path.display()),
-            Secret::Text(_) => "`".to_owned(),
+/// The keys of a gateway, whose results all are of one tenant.
+#[derive(Debug)]
+struct BlobKeys(Vec<TenantKey>);
+
+impl BlobKeys {
+    /// Those of a configuration, and what is said of them.
+    fn of(config: &StoreConfig) -> Result<Option<(Self, String)>, UnusableStore> {
+        let Some(secret) = &config.blob_keys else {
+            return Ok(None);
         };
-        UnusableStore(format!("`store.{KEY}{place}: {error}"))
-    })?;
-    Ok(Some(Arc::new(keys)))
+        const KEY: &str = "store.blobKeys";
+        let keys = KeyList::read(secret, KEY)?;
+        let shown = keys.shown("encrypted with", "read also with");
+        let keys = keys
+            .into_iter()
+            .map(|key| TenantKey::new(key.id, key.bytes));
+        let keys = keys.collect::<Result<_, _>>();
+        let keys = keys.map_err(|error| UnusableStore(format!("`{KEY}`: {error}")))?;
+        Ok(Some((Self(keys), shown)))
+    }
+}
+
+impl TenantKeys for BlobKeys {
+    fn current(&self, _: &str) -> Option<TenantKey> {
+        self.0.first().cloned()
+    }
+
+    fn by_id(&self, _: &str, id: &str) -> Option<TenantKey> {
+        self.0.iter().find(|key| key.id() == id).cloned()
+    }
 }

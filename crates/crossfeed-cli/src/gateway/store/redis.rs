@@ -1,14 +1,11 @@
 //! A store on Redis or Valkey.
 
-use super::{UnusableStore, blobs, limits, secret, try_out};
+use super::{super::secret, UnusableStore, blobs, check_records, limits, try_out};
 use crossfeed::store::{
     Password, RedisDurability, RedisOptions, RedisStore, ResultStore, StoreError, TlsIdentity,
     with_causes,
 };
-use crossfeed_gateway::{
-    config::{Durability, GatewayConfig, Secret},
-    tools::Tools,
-};
+use crossfeed_gateway::config::{Durability, GatewayConfig, Secret};
 use std::{
     path::Path,
     sync::Arc,
@@ -43,7 +40,7 @@ pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<Strin
     let mut lines = found.map_err(|error| UnusableStore::new(config, &error))?;
     let store: Arc<dyn ResultStore> = Arc::new(store);
     let blobs = blobs::probe(config, &store).await?;
-    let checked = Tools::check_records(store).await;
+    let checked = check_records(config, store).await;
     checked.map_err(|error| UnusableStore::new(config, &error))?;
     lines.extend(blobs);
     Ok(lines)
@@ -105,20 +102,20 @@ fn options(config: &GatewayConfig, url: &str) -> Result<RedisOptions, UnusableSt
     }
     let password = |secret: &Option<Secret>, key| {
         let secret = secret.as_ref().map(|secret| secret::read(secret, key));
-        Ok(secret.transpose()?.map(Password::new))
+        Ok::<_, String>(secret.transpose()?.map(Password::new))
     };
-    if let Some(password) = password(&store.password, "password")? {
+    if let Some(password) = password(&store.password, "store.password")? {
         options = options.with_password(password);
     }
-    if let Some(password) = password(&store.sentinel_password, "sentinelPassword")? {
+    if let Some(password) = password(&store.sentinel_password, "store.sentinelPassword")? {
         options = options.with_sentinel_password(password);
     }
     if let Some(roots) = &store.tls_roots {
-        options = options.with_tls_roots(pem(roots, "tlsRootsFile", "CERTIFICATE")?);
+        options = options.with_tls_roots(pem(roots, "store.tlsRootsFile", "CERTIFICATE")?);
     }
     if let Some([certificate, key]) = &store.tls_identity {
-        let certificate = pem(certificate, "tlsCertificateFile", "CERTIFICATE")?;
-        let key = pem(key, "tlsKeyFile", "PRIVATE KEY")?;
+        let certificate = pem(certificate, "store.tlsCertificateFile", "CERTIFICATE")?;
+        let key = pem(key, "store.tlsKeyFile", "PRIVATE KEY")?;
         options = options.with_tls_identity(TlsIdentity::new(certificate, key));
     }
     if let Some(Durability::Replicas { number, within }) = store.durability {
@@ -136,7 +133,7 @@ fn pem(path: &Path, key: &str, what: &str) -> Result<Vec<u8>, UnusableStore> {
         return Ok(bytes.into());
     }
     Err(UnusableStore(format!(
-        "`store.{key}`: `{}` holds no {} in PEM",
+        "`{key}`: `{}` holds no {} in PEM",
         path.display(),
         what.to_lowercase()
     )))
