@@ -10,6 +10,9 @@
 mod access;
 #[path = "cli/demo.rs"]
 mod demo;
+#[cfg(unix)]
+#[path = "cli/deploy.rs"]
+mod deploy;
 #[cfg(feature = "otlp")]
 #[path = "cli/exports.rs"]
 mod exports;
