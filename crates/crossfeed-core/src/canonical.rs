@@ -64,6 +64,14 @@ impl StoredItem {
         either!(self, trace)
     }
 
+    /// Where its data came from, as far as the host said it.
+    pub(crate) fn sources(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Result(result) => result.sources(),
+            Self::Artifact(_) => None,
+        }
+    }
+
     /// The message of a failed call; `None` if the call succeeded.
     pub(crate) fn failure(&self) -> Option<String> {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::select::SelectReport;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,9 @@ pub struct ReferenceSource {
     pub bytes_out: usize,
     /// The place of the call in a trace, if it is known.
     pub trace: Option<TraceContext>,
+    /// Where the data of the result came from, if the host [said](crate::ToolResult::with_sources) it; `None` for an
+    /// artifact.
+    pub sources: Option<Arc<str>>,
 }
 
 /// A reference that was not written as the grammar says, and was read as what it must mean.

@@ -107,6 +107,12 @@ impl ToolResult {
         Self(self.0.with_trace(trace))
     }
 
+    /// Keeps where the data came from, in words of the host's own, for those who refer to it:
+    /// [`ReferenceSource::sources`](crate::ReferenceSource::sources).
+    pub fn with_sources(self, sources: impl Into<Arc<str>>) -> Self {
+        Self(self.0.with_sources(sources))
+    }
+
     pub(crate) fn with_unsaid(
         self,
         tool: Option<Arc<str>>,

@@ -91,6 +91,9 @@ struct Facts {
     base: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<(String, String)>,
+    /// Where the data of a result came from, in the host's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<String>,
     /// Whether the call of an artifact may be made again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeatable: bool,
@@ -231,6 +234,7 @@ pub(crate) fn result_tail(result: &StoredResult, digest: Option<&Digest>, place:
         tool: result.tool().map(Into::into),
         server: result.server().map(|server| server.to_string()),
         media_type: result.media_type().map(Into::into),
+        sources: result.sources().map(|sources| sources.to_string()),
         ..Facts::default()
     };
     let (kind, failed) = (kind_letter(result.kind()), u8::from(result.failed()));
@@ -359,6 +363,9 @@ impl ResultHeader {
         if let Some(media_type) = self.facts.media_type {
             result = result.with_media_type(media_type);
         }
+        if let Some(sources) = self.facts.sources {
+            result = result.with_sources(sources);
+        }
         let [tool, server] = [self.facts.tool, self.facts.server].map(|text| text.map(Into::into));
         result.with_unsaid(tool, server, self.arguments)
     }
@@ -474,14 +481,16 @@ mod tests {
             any::<[bool; 2]>(),
             texts(),
             texts(),
+            "[ -~é\n\\x00]{0,12}",
             prop::option::of(bytes()),
         )
             .prop_map(
-                |(data, kind, [failed, repeatable], tool, server, arguments)| {
+                |(data, kind, [failed, repeatable], tool, server, sources, arguments)| {
                     StoredResult::new(Document::new(data), kind)
                         .with_failed(failed)
                         .with_repeatable(repeatable)
                         .with_media_type("text/plain")
+                        .with_sources(sources)
                         .with_unsaid(
                             tool.map(Into::into),
                             server.map(Into::into),
@@ -509,6 +518,7 @@ mod tests {
             prop_assert!(found.is_same_record(&result));
             prop_assert_eq!(found.repeatable(), result.repeatable());
             prop_assert_eq!((found.tool(), found.server()), (result.tool(), result.server()));
+            prop_assert_eq!(found.sources(), result.sources());
             prop_assert_eq!((found.arguments(), found.media_type()), (result.arguments(), result.media_type()));
         }
 

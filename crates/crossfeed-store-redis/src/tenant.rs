@@ -405,5 +405,7 @@ pub(crate) struct Reservation(String);
 
 /// Bytes of a result that count.
 pub(crate) fn recorded_bytes(result: &StoredResult) -> usize {
-    result.document().raw().len() + result.arguments().map_or(0, bytes::Bytes::len)
+    result.document().raw().len()
+        + result.arguments().map_or(0, bytes::Bytes::len)
+        + result.sources().map_or(0, |sources| sources.len())
 }

@@ -42,6 +42,9 @@ pub(crate) struct Layout {
     pub(crate) application: i64,
     /// The latest format that is known.
     pub(crate) format: i64,
+    /// Columns that databases of this format may lack, which earlier versions made, by table and with their type. They
+    /// may be null, and earlier versions do not miss them.
+    pub(crate) added: &'static [(&'static str, &'static str, &'static str)],
     /// Sets up a new database, before anything is in it.
     pub(crate) settings: &'static str,
     pub(crate) tables: &'static str,
@@ -206,18 +209,55 @@ impl<'o> Opening<'o> {
             }
             self.sql(transaction.commit())?;
         }
+        if !self.sql(self.lacking(connection))?.is_empty() {
+            let transaction =
+                self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))?;
+            // Another process may have been faster.
+            for (table, column, of_type) in self.sql(self.lacking(&transaction))? {
+                let statement = format!("ALTER TABLE {table} ADD COLUMN {column} {of_type}");
+                self.sql(transaction.execute_batch(&statement))?;
+            }
+            self.sql(transaction.commit())?;
+        }
         self.sql(
             connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(())),
         )
     }
 
+    /// The added columns that a database lacks.
+    fn lacking(
+        &self,
+        connection: &Connection,
+    ) -> rusqlite::Result<Vec<(&'static str, &'static str, &'static str)>> {
+        let query = "SELECT count(*) = 0 FROM pragma_table_info(?1) WHERE name = ?2";
+        let added = self.layout.added.iter().map(|added| {
+            let (table, column, _) = added;
+            let is_lacking: bool =
+                connection.query_row(query, [table, column], |row| row.get(0))?;
+            Ok(is_lacking.then_some(*added))
+        });
+        added.filter_map(Result::transpose).collect()
+    }
+
+    /// Where the columns cannot be added they read as null.
+    fn cover_lacking(&self, connection: &Connection) -> rusqlite::Result<()> {
+        for (table, column, _) in self.lacking(connection)? {
+            connection.execute_batch(&format!(
+                "CREATE TEMP VIEW {table} AS SELECT *, NULL AS {column} FROM main.{table}"
+            ))?;
+        }
+        Ok(())
+    }
+
     fn open_to_read(&self, is_alone: bool) -> Result<Connection, StoreError> {
         let known = |connection: Connection| {
-            if self.is_ours(&connection)? {
-                Ok(connection)
-            } else {
-                Err(StoreError::Absent)
+            if !self.is_ours(&connection)? {
+                return Err(StoreError::Absent);
             }
+            if is_alone {
+                self.sql(self.cover_lacking(&connection))?;
+            }
+            Ok(connection)
         };
         let is_refused = |error: &StoreError| {
             matches!(error, StoreError::ReadOnly { .. }) || fault::is_about_opening(error)

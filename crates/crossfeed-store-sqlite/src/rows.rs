@@ -18,6 +18,7 @@ pub(crate) static LAYOUT: Layout = Layout {
     // `cfas`
     application: 0x6366_6173,
     format: 1,
+    added: &[],
     settings: "",
     tables: "
 CREATE TABLE artifacts (

@@ -69,6 +69,10 @@ pub struct StoredResult {
     arguments: Option<Bytes>,
     /// The place of the call in a trace, so that values made from the result can point back to it.
     trace: Option<TraceContext>,
+    /// Where the data came from, in words of the host's own: some kilobytes at most. Stores that an older version
+    /// wrote have none.
+    #[setters(into)]
+    sources: Option<Arc<str>>,
     /// The length of the document of which this one is an [excerpt](crate::Excerpt), for an answer of
     /// [`get_part`](crate::ResultStore::get_part).
     excerpt_of: Option<usize>,
@@ -89,6 +93,7 @@ impl StoredResult {
             server: None,
             arguments: None,
             trace: None,
+            sources: None,
             excerpt_of: None,
             shown: ShownCache::new(),
         }
@@ -144,6 +149,11 @@ impl StoredResult {
         self.trace.as_ref()
     }
 
+    /// Where the data came from, where the host said it.
+    pub fn sources(&self) -> Option<&Arc<str>> {
+        self.sources.as_ref()
+    }
+
     /// The length of the recorded document, where this is not all of it.
     pub fn excerpt_of(&self) -> Option<usize> {
         self.excerpt_of
@@ -172,6 +182,7 @@ impl StoredResult {
             repeatable: self.repeatable,
             tool: self.tool.clone(),
             trace: self.trace.clone(),
+            sources: self.sources.clone(),
             ..Self::new(document, kind)
         }
     }
@@ -192,18 +203,19 @@ impl StoredResult {
         self.shown.get_or_make(self, rules, make)
     }
 
-    /// Bytes held: the document's raw bytes, its index once there is one, the arguments, and what may
-    /// be shown once that was made.
+    /// Bytes held: the document's raw bytes, its index once there is one, the arguments, the sources, and what
+    /// may be shown once that was made.
     ///
     /// It grows when the index is built, so ask again after a selection.
     pub fn resident_bytes(&self) -> usize {
         self.document.resident_bytes()
             + self.arguments.as_ref().map_or(0, Bytes::len)
+            + self.sources.as_ref().map_or(0, |sources| sources.len())
             + self.shown.kept().map_or(0, Self::resident_bytes)
     }
 
     /// Whether `other` says the same about a call: the same bytes, kind and failure. The tool, its
-    /// arguments, whether the call is repeatable, the media type and the place in a trace describe a
+    /// arguments, its sources, whether the call is repeatable, the media type and the place in a trace describe a
     /// record and are not compared.
     pub fn is_same_record(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -241,9 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn arguments_count() {
+    fn arguments_and_sources_count() {
         let result = StoredResult::new(Document::new("1"), ResultKind::Json).with_arguments("{}");
         assert_eq!(result.resident_bytes(), 3);
+        assert_eq!(result.with_sources("web").resident_bytes(), 6);
     }
 
     #[test]

@@ -328,7 +328,9 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                 let documents = &self.context.arena.documents;
                 let value = arguments.default_of(default, planned.ordinal, documents);
                 let mut stand_in = stand_in(reference, default, value, self.context.tally);
-                stand_in.source.trace = self.result(planned)?.as_stored().trace().cloned();
+                let stored = self.result(planned)?.as_stored();
+                stand_in.source.trace = stored.trace().cloned();
+                stand_in.source.sources = stored.sources().cloned();
                 self.add(stand_in)
             }
             (Err(error), _) => {
@@ -440,6 +442,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             tool: stored.tool().map(str::to_owned),
             bytes_in: stored.recorded_bytes(),
             trace: whole.as_stored().trace().cloned(),
+            sources: whole.as_stored().sources().cloned(),
             select: select.map(str::to_owned),
             ..source_of(reference)
         };
@@ -509,6 +512,7 @@ fn source_of(reference: &Reference) -> ReferenceSource {
         bytes_in: 0,
         bytes_out: 0,
         trace: None,
+        sources: None,
     }
 }
 

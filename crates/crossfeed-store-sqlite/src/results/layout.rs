@@ -10,6 +10,7 @@ pub(crate) static LAYOUT: Layout = Layout {
     // `cfrs`
     application: 0x6366_7273,
     format: 1,
+    added: &[("results", "sources", "BLOB")],
     // Results come and go, so the room of those that went is given back.
     settings: "PRAGMA auto_vacuum = INCREMENTAL",
     tables: "
@@ -35,6 +36,7 @@ CREATE TABLE results (
     data_digest BLOB NOT NULL,
     in_file INTEGER NOT NULL,
     digest BLOB NOT NULL,
+    sources BLOB,
     UNIQUE (tenant, project, session, call_id)
 ) STRICT;
 CREATE INDEX results_used ON results (tenant, project, session, tick, used_at, recorded_at);

@@ -1,4 +1,6 @@
 //! What a row says of a result. It can tell whether it is as it was written, but for its last use, which changes.
+//!
+//! Where its data came from has a digest of its own: older versions, which do not know of it, go by the row's.
 
 use super::rows::scope_values;
 use crate::header::{digest, parsed, unreadable};
@@ -25,6 +27,8 @@ pub(super) struct Header {
     pub(super) tool: Option<String>,
     pub(super) server: Option<String>,
     pub(super) trace: Option<Vec<u8>>,
+    /// Where its data came from, and the digest of that.
+    pub(super) sources: Option<(String, Digest)>,
     pub(super) arguments_digest: Option<Digest>,
     pub(super) data_bytes: usize,
     pub(super) data_digest: Digest,
@@ -33,7 +37,8 @@ pub(super) struct Header {
 }
 
 pub(super) const COLUMNS: &str = "number, call_id, recorded_at, used_at, kept_bytes, kind, failed, repeatable, media_type, \
-                       tool, server, trace, arguments_digest, data_bytes, data_digest, in_file, digest";
+                       tool, server, trace, arguments_digest, data_bytes, data_digest, in_file, digest, \
+                       sources";
 
 impl Header {
     /// The row for a result that is not there yet.
@@ -53,6 +58,7 @@ impl Header {
             tool: result.tool().map(str::to_owned),
             server: result.server().map(|server| server.to_string()),
             trace: result.trace().map(trace_bytes),
+            sources: result.sources().map(|text| (text.to_string(), data_digest)),
             arguments_digest: result.arguments().map(|arguments| Digest::of(arguments)),
             data_bytes: data.len(),
             data_digest,
@@ -76,6 +82,10 @@ impl Header {
             tool: row.get("tool")?,
             server: row.get("server")?,
             trace: row.get("trace")?,
+            sources: row
+                .get::<_, Option<Vec<u8>>>("sources")?
+                .map(sources_of)
+                .transpose()?,
             arguments_digest: if has_arguments {
                 Some(digest(row, "arguments_digest")?)
             } else {
@@ -113,9 +123,17 @@ impl Header {
         ])
     }
 
+    /// The sources as they stand in a row of this digest: behind their own.
+    pub(super) fn sources_bytes(&self, row: &Digest) -> Option<Vec<u8>> {
+        let (text, _) = self.sources.as_ref()?;
+        Some([sources_digest(row, text).as_bytes(), text.as_bytes()].concat())
+    }
+
     /// Whether the row is as it was written, for that call.
     pub(super) fn is_whole(&self, scope: &Scope) -> bool {
+        let sources = self.sources.as_ref();
         self.digest(scope) == self.written
+            && sources.is_none_or(|(text, own)| sources_digest(&self.written, text) == *own)
     }
 
     /// See [`StoredResult::is_same_record`].
@@ -152,6 +170,9 @@ impl Header {
         if let Some(trace) = self.trace.as_deref().and_then(trace_of) {
             result = result.with_trace(trace);
         }
+        if let Some((sources, _)) = self.sources {
+            result = result.with_sources(sources);
+        }
         result
     }
 
@@ -165,7 +186,25 @@ impl Header {
 
 /// The bytes that limits count.
 pub(super) fn kept_bytes(result: &StoredResult) -> usize {
-    result.document().raw().len() + result.arguments().map_or(0, Bytes::len)
+    result.document().raw().len()
+        + result.arguments().map_or(0, Bytes::len)
+        + result.sources().map_or(0, |sources| sources.len())
+}
+
+/// The digest of sources, for a row of this one: those of another row do not fit.
+fn sources_digest(row: &Digest, text: &str) -> Digest {
+    Digest::of_parts([Some(&row.as_bytes()[..]), Some(text.as_bytes())])
+}
+
+/// The sources of a row and their digest.
+fn sources_of(mut bytes: Vec<u8>) -> Result<(String, Digest)> {
+    if bytes.len() < Digest::BYTES {
+        return Err(unreadable("sources without a digest".into()));
+    }
+    let text = bytes.split_off(Digest::BYTES);
+    let own = Digest::try_from(&bytes[..]).map_err(|error| unreadable(Box::new(error)))?;
+    let text = String::from_utf8(text).map_err(|error| unreadable(Box::new(error)))?;
+    Ok((text, own))
 }
 
 /// How a kind is written in a row. Never changed.

@@ -78,11 +78,12 @@ pub(super) fn insert(
     let statement = format!(
         "INSERT INTO results (tenant, project, session, call_id, recorded_at, used_at, tick, kept_bytes, kind, \
          failed, repeatable, media_type, tool, server, trace, arguments_digest, data_bytes, data_digest, in_file, \
-         digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, {NEXT_TICK}, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-         ?18, ?19)"
+         digest, sources) VALUES (?1, ?2, ?3, ?4, ?5, ?6, {NEXT_TICK}, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+         ?17, ?18, ?19, ?20)"
     );
     let [tenant, project, session] = scope_values(scope);
     let arguments_digest = header.arguments_digest.as_ref().map(Digest::as_bytes);
+    let digest = header.digest(scope);
     connection.prepare_cached(&statement)?.execute(params![
         tenant,
         project,
@@ -102,7 +103,8 @@ pub(super) fn insert(
         header.data_bytes,
         header.data_digest.as_bytes(),
         header.in_file,
-        header.digest(scope).as_bytes(),
+        digest.as_bytes(),
+        header.sources_bytes(&digest),
     ])?;
     let number = connection.last_insert_rowid();
     let data = (!header.in_file).then(|| &result.document().raw()[..]);

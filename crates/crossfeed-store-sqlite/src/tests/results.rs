@@ -89,6 +89,73 @@ fn listed(store: &SqliteStore) -> Vec<String> {
     lines.iter().map(|line| line.call_id.to_string()).collect()
 }
 
+/// The sources of a result.
+fn sources(store: &SqliteStore, name: &str) -> Option<Arc<str>> {
+    let found = get(store, name).unwrap().found().unwrap();
+    found.sources().cloned()
+}
+
+#[test]
+fn a_directory_of_a_version_without_sources_goes_on() {
+    let directory = Directory::new();
+    let store = directory.keep();
+    put(&store, "a", 3).unwrap();
+    drop(store);
+    let other = directory.other();
+    let columns = "SELECT count(*) FROM pragma_table_info('results') WHERE name = 'sources'";
+    let columns = |other: &Connection| other.query_row(columns, [], |row| row.get::<_, i64>(0));
+    other
+        .execute_batch("ALTER TABLE results DROP COLUMN sources")
+        .unwrap();
+    // One that cannot write does not miss them.
+    let reader = SqliteStore::open(&directory.0, keeping().with_read_only(true)).unwrap();
+    assert_whole(&reader, "a", 3);
+    assert_eq!(sources(&reader, "a"), None);
+    assert_eq!(columns(&other).unwrap(), 0);
+    let store = directory.keep();
+    assert_eq!(columns(&other).unwrap(), 1);
+    assert_whole(&store, "a", 3);
+    let with_sources = result("b", 3).with_sources("web/search");
+    run(store.put(&scope("s"), &call("b"), with_sources)).unwrap();
+    for store in [&store, &reader, &directory.keep()] {
+        assert_whole(store, "b", 3);
+        assert_eq!(sources(store, "b").as_deref(), Some("web/search"));
+        assert_eq!(sources(store, "a"), None);
+    }
+    // A version without them goes by the rest of the row.
+    other
+        .execute("UPDATE results SET sources = NULL", [])
+        .unwrap();
+    let store = directory.keep();
+    assert_whole(&store, "b", 3);
+    assert_eq!(sources(&store, "b"), None);
+}
+
+#[test]
+fn sources_of_another_row_are_damage() {
+    let directory = Directory::new();
+    let store = directory.keep();
+    for name in ["a", "b"] {
+        let result = result(name, 3).with_sources(format!("web/{name}"));
+        run(store.put(&scope("s"), &call(name), result)).unwrap();
+    }
+    let other = directory.other();
+    for sources in [
+        "(SELECT sources FROM results WHERE call_id = 'b')",
+        "x'00'",
+        "CAST(substr(sources, 1, 32) || x'61' AS BLOB)",
+    ] {
+        let statement = format!("UPDATE results SET sources = {sources} WHERE call_id = 'a'");
+        other.execute(&statement, []).unwrap();
+        let error = get(&store, "a").unwrap_err();
+        assert!(
+            matches!(error, StoreError::Damaged { .. }),
+            "{sources} {error}"
+        );
+    }
+    assert_eq!(sources(&store, "b").as_deref(), Some("web/b"));
+}
+
 #[test]
 fn results_are_there_after_a_restart_with_every_field() {
     let directory = Directory::new();
@@ -100,6 +167,7 @@ fn results_are_there_after_a_restart_with_every_field() {
             .with_repeatable(true)
             .with_trace(trace.clone().with_tracestate("vendor=1"))
             .with_arguments("{}")
+            .with_sources("web/search\n")
     };
     let kinds = [
         ResultKind::Undeclared,
@@ -128,6 +196,7 @@ fn results_are_there_after_a_restart_with_every_field() {
         assert_eq!(found.media_type(), made.media_type());
         assert_eq!(found.trace(), made.trace());
         assert_eq!(found.arguments(), made.arguments());
+        assert_eq!(found.sources(), made.sources());
         assert!(found.repeatable() && found.tool().is_none() && found.server().is_none());
     }
 }

@@ -44,6 +44,7 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
             .with_tool("search")
             .with_arguments(r#"{"q" : 1}"#)
             .with_trace(trace())
+            .with_sources("web/search,\nfiles/é")
     };
     a.puts("c1", described(), Recorded::New, "a first record is new")
         .await;
@@ -90,6 +91,7 @@ fn assert_same(found: &StoredResult, recorded: &StoredResult) {
         recorded.trace(),
         "the place in a trace comes back"
     );
+    assert_eq!(found.sources(), recorded.sources(), "the sources come back");
 }
 
 /// The same record again is not an error and changes nothing.
@@ -99,8 +101,9 @@ fn assert_same(found: &StoredResult, recorded: &StoredResult) {
 /// When the store breaks its contract.
 pub async fn the_same_again_is_unchanged(store: &dyn ResultStore) {
     let a = session(store, "a");
-    a.put("c1", text("x").with_tool("first")).await;
-    let again = text("x").with_tool("second");
+    let first = text("x").with_tool("first").with_sources("web");
+    a.put("c1", first).await;
+    let again = text("x").with_tool("second").with_sources("files");
     a.puts(
         "c1",
         again,
@@ -110,6 +113,11 @@ pub async fn the_same_again_is_unchanged(store: &dyn ResultStore) {
     .await;
     let result = a.found("c1", "after it was recorded twice").await;
     assert_eq!(result.tool(), Some("first"), "the first record stays");
+    assert_eq!(
+        result.sources().map(|own| &**own),
+        Some("web"),
+        "with its sources"
+    );
 }
 
 /// Another record under the same id is refused, and the first one stays.

@@ -226,6 +226,7 @@ pub async fn what_one_records_all_find(harness: &dyn SharedHarness) {
                 .with_arguments("{\"q\": 1}")
                 .with_media_type("text/plain")
                 .with_repeatable(true)
+                .with_sources("web/search")
         };
         a.put(id, result()).await;
         let found = b.found(id, "recorded by another process").await;
@@ -238,6 +239,7 @@ pub async fn what_one_records_all_find(harness: &dyn SharedHarness) {
                 result.arguments().cloned(),
                 result.media_type().map(str::to_owned),
                 result.repeatable(),
+                result.sources().cloned(),
             )
         };
         assert_eq!(facts(&found), facts(&expected), "{id}: what is said of it");
