@@ -135,7 +135,13 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     } else {
         None
     };
-    let continued = state.map(|state| shared.round(&offered, state, asked));
+    let continued = match state {
+        Some(state) => {
+            let is_begun = begun.is_ok();
+            Some(shared.round(&offered, state, asked, is_begun).await)
+        }
+        None => None,
+    };
     let counted = |bodies: ErrorBodies| {
         for body in &bodies {
             shared.tools.figures.refused(body.code);
@@ -439,15 +445,15 @@ fn allowed(
     let checked = shared
         .tools
         .flows
-        .check(&shared.principal, shared.scope(), lineage, &offered.source)
+        .check(lineage, &offered.source)
         .map_err(|error| match error {
-            FlowError::Forgotten { call_id, .. } => {
+            FlowError::UnknownSources { call_id, .. } => {
                 let mut sources = lineage.iter().map(|link| &link.source);
                 let source = sources.find(|source| source.call_id == call_id);
                 let tool = source.and_then(|source| source.tool.as_deref());
                 let known = tool.map(|tool| shared.find(tool, &shared.audience.reader));
                 let is_repeatable = matches!(known, Some(NameLookup::Tool(offered)) if offered.prepared.listed().is_repeatable());
-                FlowError::Forgotten {
+                FlowError::UnknownSources {
                     call_id,
                     is_repeatable,
                 }

@@ -15,6 +15,7 @@ use super::{
     refusal::{self, ErrorBodies, Privacy},
     result::Passing,
     room,
+    rounds::{KeptRound, KeptRounds},
     tasks::{TaskLimits, Tasks},
 };
 use crate::{
@@ -29,6 +30,7 @@ use bytes::Bytes;
 use crossfeed_core::{Memory, Notices, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
+use crossfeed_store::with_causes;
 use crossfeed_tools::{Spelling, Style, guidance_with};
 use crossfeed_wire::{CallId, Scope, View};
 use lru::LruCache;
@@ -41,7 +43,6 @@ use std::{
     ops::Deref,
     sync::Arc,
 };
-
 /// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
 const MAX_ROUNDS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 
@@ -88,6 +89,8 @@ pub(super) struct ClientState {
     pub(super) audience: Audience,
     listing: Mutex<ListingState>,
     rounds: Mutex<LruCache<RoundKey, Round>>,
+    /// What other processes have to know of them; none where there are no flow rules, or no records.
+    kept_rounds: Option<KeptRounds>,
     /// The key of the digests of what was asked.
     asked: RandomState,
     pub(super) tasks: Tasks,
@@ -189,6 +192,8 @@ pub(super) struct Round {
     ready: PreparedCall,
     /// Where the call began.
     place: Arc<Place>,
+    /// Whether whose data it holds is recorded.
+    is_recorded: bool,
 }
 
 impl Round {
@@ -206,10 +211,6 @@ impl Round {
 impl Shared {
     pub(super) fn session(&self) -> &Session {
         &self.place.session
-    }
-
-    pub(super) fn scope(&self) -> &Scope {
-        self.place.session.scope()
     }
 
     /// The same for a call whose result lives elsewhere.
@@ -252,17 +253,26 @@ impl Shared {
 
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
-    pub(super) fn remember_round(
+    pub(super) async fn remember_round(
         &self,
         offered: &Offered,
         state: &str,
         ready: PreparedCall,
         asked: Option<u64>,
     ) {
+        let (tool, state) = (Arc::clone(&offered.source), digest(state));
+        let is_recorded = match &self.kept_rounds {
+            Some(kept) => {
+                let flows = &self.tools.flows;
+                kept.keep(flows, &tool, &state, &ready.sources).await
+            }
+            None => false,
+        };
         let mut round = Round {
             asked,
             ready,
             place: Arc::clone(&self.place),
+            is_recorded,
         };
         // What is longer was charged when it was built.
         let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
@@ -273,7 +283,7 @@ impl Shared {
             }
         }
         let mut rounds = self.rounds.lock();
-        rounds.put((Arc::clone(&offered.source), digest(state)), round);
+        rounds.put((tool, state), round);
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
             if held <= MAX_ROUND_BYTES {
@@ -320,11 +330,6 @@ impl Shared {
     /// An error as the result of a call.
     pub(super) fn refused(&self, bodies: ErrorBodies) -> Bytes {
         refusal::to_result(bodies, self.privacy())
-    }
-
-    pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
-        let flows = &self.tools.flows;
-        flows.remember(&self.principal, self.scope(), call_id, tool, of);
     }
 
     /// Learns from a result what a tool returns that does not say it.
@@ -453,22 +458,48 @@ impl ClientState {
     ///
     /// With flow rules, a state that this client did not get from this tool, or that was forgotten:
     /// whose data it holds is unknown.
-    pub(super) fn round(
+    pub(super) async fn round(
         &self,
         offered: &Offered,
         state: Cursor<'_>,
         asked: Option<u64>,
+        is_begun: bool,
     ) -> Result<(Option<PreparedCall>, Sources), FlowError> {
-        let known = state.as_str().and_then(|state| {
-            let key = (Arc::clone(&offered.source), digest(&state));
+        let key = state
+            .as_str()
+            .map(|state| (Arc::clone(&offered.source), digest(&state)));
+        let known = key.as_ref().and_then(|key| {
             let mut rounds = self.rounds.lock();
-            let round = rounds.get(&key)?;
+            let round = rounds.get(key)?;
             let is_same = asked.is_some() && round.asked == asked;
             let same = is_same.then(|| round.ready.clone());
-            Some((same, round.ready.sources.clone()))
+            Some((same, round.ready.sources.clone(), round.is_recorded))
         });
+        // What is not begun is not recorded, so that it matters to nobody whose data it holds.
+        let kept = self.kept_rounds.as_ref().filter(|_| is_begun);
+        let known = match kept.zip(key) {
+            Some((kept, (tool, state))) => {
+                let found = kept.find(&self.tools.flows, &tool, &state).await;
+                let found = found.unwrap_or_else(|error| {
+                    tracing::warn!(target: "crossfeed::gateway::flow", error = with_causes(&error), "cannot read whose data a `requestState` holds");
+                    KeptRound::Unknown
+                });
+                match (found, known) {
+                    (KeptRound::Unknown, _) => None,
+                    // Removed, by another process that knows more, or over.
+                    (KeptRound::Absent, Some((.., true))) => None,
+                    (KeptRound::Absent, known) => known,
+                    (KeptRound::Sources(more), known) => {
+                        let (same, mut sources, _) = known.unwrap_or_default();
+                        sources.extend(&more);
+                        Some((same, sources, true))
+                    }
+                }
+            }
+            None => known,
+        };
         match known {
-            Some(known) => Ok(known),
+            Some((same, sources, _)) => Ok((same, sources)),
             // A tool that is never chained got no references, and nothing can refer to its results.
             None if self.tools.flows.is_empty() || !offered.is_chained => {
                 Ok((None, Sources::default()))
@@ -514,6 +545,12 @@ impl ClientTools {
             tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
         };
         let scope = ids::scope(principal, session.as_deref());
+        // Without a session, the local clients of several processes have one scope.
+        let is_one = session.is_some() || *principal != Principal::Local;
+        let kept_rounds = tools.records.as_ref();
+        let kept_rounds = kept_rounds
+            .filter(|_| is_one && !tools.flows.is_empty())
+            .map(|records| KeptRounds::new(records.clone(), scope.clone()));
         let ids = match (session, &tools.records) {
             (Some(_), Some(records)) => {
                 let numbers = ReservedIds::new(records, &scope);
@@ -536,6 +573,7 @@ impl ClientTools {
                 ..ListingState::default()
             }),
             rounds: Mutex::new(LruCache::new(MAX_ROUNDS)),
+            kept_rounds,
             asked: RandomState::new(),
             tasks: Mutex::new(LruCache::new(room.known)),
             room,

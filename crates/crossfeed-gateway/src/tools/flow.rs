@@ -4,11 +4,10 @@
 //!
 //! - The first rule that fits decides; where none fits, the result may go.
 //! - What a call returned carries where its arguments came from: data does not lose its sources by
-//!   going through a tool.
-//! - Where the sources of a result are no longer known and there are rules, it goes nowhere; and a call
+//!   going through a tool. They stand beside the result in the store, so that every process knows them.
+//! - Where the sources of a result are unknown and there are rules, it goes nowhere; and a call
 //!   does not continue from a state of unknown sources.
-//! - The sources of a call are a bit for each tool: they take 4,096 bits at most beside one for each server,
-//!   whatever servers list and clients call. Tools of a server beyond its share of these bits have one
+//! - Sources take 4 KiB at most, whatever servers list and clients call. Beyond, tools of a server are one source
 //!   together, and what holds their results goes nowhere where a rule could forbid it for any of them.
 
 mod sources;
@@ -18,24 +17,17 @@ pub(super) use sources::Sources;
 use crate::{
     config::{FlowRule, ServerConfig},
     pattern::fits,
-    principal::Principal,
 };
 use crossfeed_core::LineageEntry;
-use crossfeed_wire::{CallId, Scope};
-use lru::LruCache;
-use parking_lot::Mutex;
-use sources::{Source, Table};
+use crossfeed_wire::CallId;
+use sources::Source;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashSet},
     sync::Arc,
 };
 
-/// Calls whose sources are remembered, of all clients together: more than results are kept of sixty
-/// sessions. Beyond, the client that has most of them loses its oldest.
-const MAX_CALLS: usize = 65_536;
-
-/// Tools that have a bit of their own, of all servers together: each server has the same share of them.
-const MAX_TOOLS: usize = 4096;
+/// The most bytes that sources take as text: as much as is kept of arguments beside a result that has gone.
+const MAX_SOURCES_BYTES: usize = 4096;
 
 /// Why a result may not go to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,11 +35,11 @@ pub(super) enum FlowError {
     #[error("rule `{rule}` forbids passing results of {} to `{to}`", quoted(from))]
     Refused {
         rule: String,
-        from: BTreeSet<Arc<str>>,
+        from: BTreeSet<String>,
         to: Arc<str>,
     },
-    #[error("the sources of the result of call `{call_id}` are no longer known")]
-    Forgotten {
+    #[error("the sources of the result of call `{call_id}` are unknown")]
+    UnknownSources {
         call_id: CallId,
         /// The tool that was called says that calling it again does no harm.
         is_repeatable: bool,
@@ -69,11 +61,11 @@ impl FlowError {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "call it without a reference to these results",
-            Self::Forgotten {
+            Self::UnknownSources {
                 is_repeatable: true,
                 ..
             } => "make that call again, then refer to the new one",
-            Self::Forgotten { .. } => {
+            Self::UnknownSources { .. } => {
                 "write the values in place of the reference: do not make that call again unless repeating it is intended"
             }
             Self::UnknownState {
@@ -88,7 +80,7 @@ impl FlowError {
     }
 }
 
-fn quoted(from: &BTreeSet<Arc<str>>) -> String {
+fn quoted(from: &BTreeSet<String>) -> String {
     const SAID: usize = 8;
     let said = from.iter().take(SAID).map(|source| format!("`{source}`"));
     let mut said = said.collect::<Vec<_>>().join(", ");
@@ -98,61 +90,21 @@ fn quoted(from: &BTreeSet<Arc<str>>) -> String {
     said
 }
 
-/// The rules, and whose data each result holds.
+/// The rules.
 pub(super) struct Flows {
     rules: Vec<FlowRule>,
-    known: Mutex<FlowState>,
-}
-
-struct FlowState {
-    of_calls: HashMap<Principal, LruCache<(Scope, CallId), Sources>>,
-    count: usize,
-    tools: Table,
-}
-
-impl FlowState {
-    fn get(&mut self, principal: &Principal, call: &(Scope, CallId)) -> Option<&Sources> {
-        self.of_calls.get_mut(principal)?.get(call)
-    }
-
-    /// Remembers a call, in place of the oldest of who has most where there are `most`.
-    fn put(&mut self, principal: &Principal, call: (Scope, CallId), sources: Sources, most: usize) {
-        let is_known = match self.of_calls.get_mut(principal) {
-            Some(own) => own.put(call, sources).is_some(),
-            None => {
-                let own = self.of_calls.entry(principal.clone());
-                own.or_insert_with(LruCache::unbounded).put(call, sources);
-                false
-            }
-        };
-        if is_known {
-            return;
-        }
-        self.count += 1;
-        if self.count > most {
-            let most_used = self.of_calls.values_mut().max_by_key(|calls| calls.len());
-            if most_used.and_then(LruCache::pop_lru).is_some() {
-                self.count -= 1;
-            }
-        }
-    }
+    /// The names of the servers.
+    servers: Vec<String>,
+    max_bytes: usize,
 }
 
 impl Flows {
     /// The rules, for tools of these servers.
     pub(super) fn new(rules: Vec<FlowRule>, servers: &[ServerConfig]) -> Self {
-        let servers = servers.iter().map(|server| server.name.as_str());
-        Self::with_tools(rules, Table::new(servers, MAX_TOOLS))
-    }
-
-    fn with_tools(rules: Vec<FlowRule>, tools: Table) -> Self {
         Self {
             rules,
-            known: Mutex::new(FlowState {
-                of_calls: HashMap::new(),
-                count: 0,
-                tools,
-            }),
+            servers: servers.iter().map(|server| server.name.clone()).collect(),
+            max_bytes: MAX_SOURCES_BYTES,
         }
     }
 
@@ -164,59 +116,69 @@ impl Flows {
     /// Whose data the arguments of a call to `to` hold, if they may go there.
     pub(super) fn check(
         &self,
-        principal: &Principal,
-        scope: &Scope,
         lineage: &[LineageEntry],
         to: &Arc<str>,
     ) -> Result<Sources, FlowError> {
         if self.rules.is_empty() {
             return Ok(Sources::default());
         }
-        let calls = lineage.iter().map(|link| &link.source.call_id);
-        let (sources, named) = self.sources(principal, scope, calls)?;
-        self.judge(&named, to)?;
+        let mut sources = Sources::default();
+        let mut seen = HashSet::new();
+        for link in lineage {
+            let source = &link.source;
+            let text = source.sources.as_deref();
+            if text.is_some() && !seen.insert(text) {
+                continue;
+            }
+            let known = text.and_then(|text| self.read(text));
+            sources.extend(&known.ok_or_else(|| FlowError::UnknownSources {
+                call_id: source.call_id.clone(),
+                is_repeatable: false,
+            })?);
+            sources.shrink(self.max_bytes);
+        }
+        self.judge(&sources, to)?;
         Ok(sources)
     }
 
-    /// Whose data the results of calls hold.
-    fn sources<'c>(
-        &self,
-        principal: &Principal,
-        scope: &Scope,
-        calls: impl Iterator<Item = &'c CallId>,
-    ) -> Result<(Sources, Vec<Source>), FlowError> {
-        let mut known = self.known.lock();
-        let mut sources = Sources::default();
-        for call_id in calls {
-            let key = (scope.clone(), call_id.clone());
-            let of_call = known.get(principal, &key);
-            sources.extend(of_call.ok_or_else(|| FlowError::Forgotten {
-                call_id: call_id.clone(),
-                is_repeatable: false,
-            })?);
+    /// Sources as they were written, if they are known: all of servers of this configuration.
+    pub(super) fn read(&self, text: &str) -> Option<Sources> {
+        Sources::parse(text).filter(|sources| sources.are_of(&self.servers))
+    }
+
+    /// The same to be written; none where there are no rules.
+    pub(super) fn write(&self, mut sources: Sources) -> Option<String> {
+        if self.rules.is_empty() {
+            return None;
         }
-        let named = known.tools.named(&sources);
-        Ok((sources, named))
+        sources.shrink(self.max_bytes);
+        Some(sources.to_text())
+    }
+
+    /// Whose data the result of a call holds, to be kept with it: its tool's, and that of its arguments.
+    pub(super) fn of_result(&self, tool: &str, arguments: &Sources) -> Option<String> {
+        let mut sources = arguments.clone();
+        sources.insert(tool);
+        self.write(sources)
     }
 
     /// Whether data of these may go there.
-    fn judge(&self, sources: &[Source], to: &Arc<str>) -> Result<(), FlowError> {
-        let mut refused: Option<(&str, BTreeSet<Arc<str>>)> = None;
-        for source in sources {
+    fn judge(&self, sources: &Sources, to: &Arc<str>) -> Result<(), FlowError> {
+        let mut refused: Option<(&str, BTreeSet<String>)> = None;
+        for source in sources.iter() {
             let rules = self.rules.iter();
             let mut fitting = rules.filter(|rule| source.may_fit(&rule.from) && fits(&rule.to, to));
-            let decisive = if source.begins.is_none() {
-                fitting.next()
-            } else {
+            let decisive = match source {
+                Source::Tool(_) => fitting.next(),
                 // Which of several tools it is, is unknown: none of them may be forbidden it.
-                fitting.find(|rule| !rule.allow)
+                Source::Begins(_) => fitting.find(|rule| !rule.allow),
             };
             let Some(rule) = decisive.filter(|rule| !rule.allow) else {
                 continue;
             };
             let (name, from) = refused.get_or_insert_with(|| (&rule.name, BTreeSet::new()));
             if *name == rule.name {
-                from.insert(Arc::clone(&source.name));
+                from.insert(source.name());
             }
         }
         refused.map_or(Ok(()), |(rule, from)| {
@@ -226,32 +188,6 @@ impl Flows {
                 to: Arc::clone(to),
             })
         })
-    }
-
-    #[cfg(test)]
-    pub(super) fn forget_all(&self) {
-        let mut known = self.known.lock();
-        known.of_calls.clear();
-        known.count = 0;
-    }
-
-    /// Remembers whose data the result of a call holds: its tool's, and that of its arguments.
-    pub(super) fn remember(
-        &self,
-        principal: &Principal,
-        scope: &Scope,
-        call_id: &CallId,
-        tool: &Arc<str>,
-        of: &Sources,
-    ) {
-        if self.rules.is_empty() {
-            return;
-        }
-        let mut sources = of.clone();
-        let mut known = self.known.lock();
-        sources.insert(known.tools.number(tool));
-        let call = (scope.clone(), call_id.clone());
-        known.put(principal, call, sources, MAX_CALLS);
     }
 }
 
@@ -304,6 +240,25 @@ mod tests {
         })
     }
 
+    fn flows(rules: Vec<FlowRule>, max_bytes: usize) -> Flows {
+        let servers = ["a".to_owned(), "b".to_owned()].to_vec();
+        Flows {
+            rules,
+            servers,
+            max_bytes,
+        }
+    }
+
+    /// What the results of calls hold, together.
+    fn sources(flows: &Flows, texts: &[&String]) -> Sources {
+        let mut sources = Sources::default();
+        for text in texts {
+            sources.extend(&flows.read(text).unwrap());
+        }
+        sources.shrink(flows.max_bytes);
+        sources
+    }
+
     proptest! {
         /// Whatever is called in whatever order: with room for all tools it is as if their names were kept,
         /// with less room nothing goes where it may not.
@@ -311,84 +266,54 @@ mod tests {
         fn no_rule_is_loosened(
             rules in rules(),
             calls in prop::collection::vec(("[ab]/[xyz]{1,2}", prop::collection::vec(any::<prop::sample::Index>(), 0..3)), 1..24),
-            room in prop_oneof![Just(0usize), Just(8), Just(MAX_TOOLS)],
+            room in prop_oneof![Just(0usize), Just(40), Just(80), Just(MAX_SOURCES_BYTES)],
         ) {
-            let scope = Scope::parse("gateway", "p", "s").unwrap();
-            let flows = Flows::with_tools(rules.clone(), Table::new(["a", "b"].into_iter(), room));
-            let id = |number: usize| CallId::parse(&format!("call_{number}")).unwrap();
-            let mut made: Vec<BTreeSet<Arc<str>>> = Vec::new();
+            let flows = flows(rules.clone(), room);
+            let mut made: Vec<(String, BTreeSet<Arc<str>>)> = Vec::new();
             for (number, (tool, refers)) in calls.iter().enumerate() {
                 let tool: Arc<str> = tool.as_str().into();
                 let refers: Vec<_> = refers
                     .iter()
                     .filter(|_| number > 0)
-                    .map(|at| at.index(number))
+                    .map(|at| &made[at.index(number)])
                     .collect();
-                let ids: Vec<_> = refers.iter().map(|at| id(*at)).collect();
-                let mut names: BTreeSet<_> = refers.iter().flat_map(|at| made[*at].clone()).collect();
-                let (sources, named) = flows.sources(&Principal::Local, &scope, ids.iter()).unwrap();
-                let judged = flows.judge(&named, &tool).is_ok();
+                let texts: Vec<_> = refers.iter().map(|(text, _)| text).collect();
+                let mut names: BTreeSet<_> = refers.iter().flat_map(|(_, names)| names.clone()).collect();
+                let sources = sources(&flows, &texts);
+                let judged = flows.judge(&sources, &tool).is_ok();
                 let expected = may(&rules, &names, &tool);
                 prop_assert!(expected || !judged, "{:?} {}", names, tool);
-                if room == MAX_TOOLS {
+                if room == MAX_SOURCES_BYTES {
                     prop_assert_eq!(judged, expected);
                 }
-                flows.remember(&Principal::Local, &scope, &id(number), &tool, &sources);
+                let text = flows.of_result(&tool, &sources).unwrap();
                 names.insert(tool);
-                made.push(names);
+                made.push((text, names));
             }
-            prop_assert!(flows.known.lock().tools.len() <= 3 + room.max(3));
         }
-    }
-
-    #[test]
-    fn one_holder_makes_nothing_be_forgotten_of_another() {
-        let [ada, bob] = ["ada", "bob"].map(|name| Principal::Named(name.to_owned()));
-        let mut known = FlowState {
-            of_calls: HashMap::new(),
-            count: 0,
-            tools: Table::new(["a"].into_iter(), 1),
-        };
-        let scope = Scope::parse("gateway", "p", "s").unwrap();
-        let call = |number: usize| {
-            let id = CallId::parse(&format!("call_{number}")).unwrap();
-            (scope.clone(), id)
-        };
-        for number in 0..5 {
-            known.put(&ada, call(number), Sources::default(), 10);
-        }
-        for number in 0..100 {
-            known.put(&bob, call(number), Sources::default(), 10);
-            known.put(&bob, call(number), Sources::default(), 10);
-        }
-        assert!((0..5).all(|number| known.get(&ada, &call(number)).is_some()));
-        let kept = (0..100).filter(|number| known.get(&bob, &call(*number)).is_some());
-        assert_eq!((kept.count(), known.count), (5, 10));
     }
 
     #[test]
     fn a_refusal_names_the_sources() {
         let rules = vec![FlowRule::new("no", "a/*", "b/*", false)];
-        let flows = Flows::with_tools(rules, Table::new(["a", "b"].into_iter(), 3));
-        let scope = Scope::parse("gateway", "p", "s").unwrap();
-        let id = |number: usize| CallId::parse(&format!("call_{number}")).unwrap();
-        let mut sources = Sources::default();
-        for number in 0..3 {
-            let tool = format!("a/t{number}").into();
-            flows.remember(&Principal::Local, &scope, &id(number), &tool, &sources);
-            sources = flows
-                .sources(&Principal::Local, &scope, [id(number)].iter())
-                .unwrap()
-                .0;
+        let flows = flows(rules, 40);
+        let mut own = Sources::default();
+        let mut said = Vec::new();
+        for tool in ["a/t0", "a/t1", "a/a_long_name_of_a_tool", "b/t"] {
+            let text = flows.of_result(tool, &own).unwrap();
+            own = sources(&flows, &[&text]);
+            said.push(flows.judge(&own, &"b/x".into()).unwrap_err().to_string());
         }
-        let (_, named) = flows
-            .sources(&Principal::Local, &scope, [id(2)].iter())
-            .unwrap();
-        let refused = flows.judge(&named, &"b/x".into()).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "rule `no` forbids passing results of `a/t0`, `a/…` to `b/x`"
-        );
-        assert!(flows.judge(&named, &"a/x".into()).is_ok());
+        let from = ["`a/t0`", "`a/t0`, `a/t1`", "`a/…`", "`a/…`"];
+        let expected =
+            from.map(|from| format!("rule `no` forbids passing results of {from} to `b/x`"));
+        assert_eq!(said, expected);
+        assert!(flows.judge(&own, &"a/x".into()).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_written_without_rules() {
+        let flows = flows(Vec::new(), MAX_SOURCES_BYTES);
+        assert_eq!(flows.of_result("a/x", &Sources::default()), None);
     }
 }

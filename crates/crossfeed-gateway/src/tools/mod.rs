@@ -14,6 +14,7 @@ mod reader;
 mod refusal;
 pub(crate) mod result;
 mod room;
+mod rounds;
 mod tasks;
 #[cfg(test)]
 mod tests;

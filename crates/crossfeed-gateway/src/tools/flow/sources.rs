@@ -1,124 +1,108 @@
-//! Whose data something holds: a set of bits, one for each tool (`server/tool`).
+//! Whose data something holds: names of tools (`server/tool`), as they stand beside a result.
 
 use crate::pattern::{fits, may_fit};
-use std::{collections::HashMap, sync::Arc};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The most bytes of a name that gets a number.
-const MAX_NAME_BYTES: usize = 1024;
+/// Whose data something holds.
+///
+/// As text it is JSON. What another version says more of it makes it unreadable to this one, so that nothing is missed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::tools) struct Sources {
+    /// Names of tools.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    tools: BTreeSet<String>,
+    /// How the names of any of several tools begin: those of a server (`server/`), or of all servers (nothing).
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    begins: BTreeSet<String>,
+}
 
-/// Whose data something holds: numbers of tools, a bit for each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::tools) struct Sources(Vec<u64>);
+/// A tool, or any of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source<'s> {
+    Tool(&'s str),
+    /// Any whose name begins so.
+    Begins(&'s str),
+}
+
+impl Source<'_> {
+    /// Whether a pattern fits a name of these, or could.
+    pub(super) fn may_fit(&self, pattern: &str) -> bool {
+        match self {
+            Self::Tool(name) => fits(pattern, name),
+            Self::Begins(begins) => may_fit(pattern, begins),
+        }
+    }
+
+    /// What a refusal says.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Tool(name) => (*name).to_owned(),
+            Self::Begins(begins) => format!("{begins}…"),
+        }
+    }
+}
+
+/// How the names of the tools of a tool's server begin.
+fn server_of(tool: &str) -> &str {
+    tool.find('/').map_or("", |slash| &tool[..=slash])
+}
 
 impl Sources {
-    pub(super) fn insert(&mut self, number: usize) {
-        let (word, bit) = (number / 64, number % 64);
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        if let Some(word) = self.0.get_mut(word) {
-            *word |= 1 << bit;
-        }
+    /// Reads what [`to_text`](Self::to_text) wrote.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        // Texts can always be written; without any it would be known to hold nobody's data.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub(super) fn insert(&mut self, tool: &str) {
+        self.tools.insert(tool.to_owned());
     }
 
     pub(in crate::tools) fn extend(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (own, others) in self.0.iter_mut().zip(&other.0) {
-            *own |= others;
+        self.tools.extend(other.tools.iter().cloned());
+        self.begins.extend(other.begins.iter().cloned());
+    }
+
+    /// Gives up names until its text has at most so many bytes: first those of the server that takes most has one mark
+    /// for all of its tools, and so on; where that is not enough, it holds the data of anyone.
+    pub(super) fn shrink(&mut self, most: usize) {
+        while self.to_text().len() > most {
+            let mut bytes: BTreeMap<&str, usize> = BTreeMap::new();
+            for tool in &self.tools {
+                *bytes.entry(server_of(tool)).or_default() += tool.len();
+            }
+            let largest = bytes.into_iter().max_by_key(|(_, bytes)| *bytes);
+            let Some((server, _)) = largest else {
+                self.begins = BTreeSet::from([String::new()]);
+                break;
+            };
+            let server = server.to_owned();
+            self.tools.retain(|tool| server_of(tool) != server);
+            self.begins.insert(server);
         }
     }
 
-    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        let words = self.0.iter().enumerate();
-        words.flat_map(|(at, word)| {
-            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
-            bits.map(move |bit| at * 64 + bit)
+    pub(super) fn iter(&self) -> impl Iterator<Item = Source<'_>> {
+        let tools = self.tools.iter().map(|tool| Source::Tool(tool));
+        tools.chain(self.begins.iter().map(|begins| Source::Begins(begins)))
+    }
+
+    /// Whether all are of these servers: what a tool of another name stands for by now is unknown.
+    pub(super) fn are_of(&self, servers: &[String]) -> bool {
+        self.iter().all(|source| {
+            let (Source::Tool(name) | Source::Begins(name)) = source;
+            let server = server_of(name).strip_suffix('/');
+            match source {
+                Source::Begins("") => true,
+                _ => server.is_some_and(|own| servers.iter().any(|server| server == own)),
+            }
         })
-    }
-}
-
-/// What one number stands for: a tool, or any tool of a server but those that have a number of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Source {
-    /// What a refusal says.
-    pub(super) name: Arc<str>,
-    /// How the names of several tools begin; `None` for one tool.
-    pub(super) begins: Option<Arc<str>>,
-}
-
-impl Source {
-    /// Whether a pattern could fit a name of these.
-    pub(super) fn may_fit(&self, pattern: &str) -> bool {
-        match &self.begins {
-            None => fits(pattern, &self.name),
-            Some(begins) => may_fit(pattern, begins),
-        }
-    }
-}
-
-/// The numbers of tools. The first are those of the servers, each for the tools beyond its share; the last
-/// of these is for names that belong to no server.
-pub(super) struct Table {
-    sources: Vec<Source>,
-    numbers: HashMap<Arc<str>, usize>,
-    /// How many tools of each server have a number.
-    counts: Vec<usize>,
-    share: usize,
-}
-
-impl Table {
-    /// Room for as many tools of these servers, and for one of each at least.
-    pub(super) fn new<'n>(servers: impl Iterator<Item = &'n str>, tools: usize) -> Self {
-        let rest = |begins: String| Source {
-            name: format!("{begins}…").into(),
-            begins: Some(begins.into()),
-        };
-        let begins = servers.map(|server| format!("{server}/"));
-        let sources: Vec<_> = begins.chain([String::new()]).map(rest).collect();
-        Self {
-            counts: vec![0; sources.len()],
-            share: (tools / sources.len()).max(1),
-            sources,
-            numbers: HashMap::new(),
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.sources.len()
-    }
-
-    /// The number of a tool.
-    pub(super) fn number(&mut self, tool: &Arc<str>) -> usize {
-        if let Some(number) = self.numbers.get(tool) {
-            return *number;
-        }
-        let is_of = |source: &Source| {
-            let begins = source.begins.as_ref();
-            begins.is_some_and(|begins| tool.starts_with(&**begins))
-        };
-        // Every name begins with nothing: the last of them is one, if none before.
-        let last = self.counts.len() - 1;
-        let server = self.sources.iter().position(is_of).unwrap_or(last);
-        match self.counts.get_mut(server) {
-            Some(count) if *count < self.share && tool.len() <= MAX_NAME_BYTES => *count += 1,
-            _ => return server,
-        }
-        let number = self.sources.len();
-        self.sources.push(Source {
-            name: Arc::clone(tool),
-            begins: None,
-        });
-        self.numbers.insert(Arc::clone(tool), number);
-        number
-    }
-
-    /// What the numbers of a set stand for.
-    pub(super) fn named(&self, sources: &Sources) -> Vec<Source> {
-        let named = sources.numbers().filter_map(|at| self.sources.get(at));
-        named.cloned().collect()
     }
 }
 
@@ -127,37 +111,80 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn a_server_has_its_share_and_no_more() {
-        let mut table = Table::new(["a", "b"].into_iter(), 6);
-        let mut number = |name: &str| table.number(&name.into());
-        assert_eq!([number("a/x"), number("a/y"), number("a/z")], [3, 4, 0]);
-        assert_eq!([number("b/x"), number("a/x"), number("c/x")], [5, 3, 6]);
-        let long = format!("b/{}", "x".repeat(MAX_NAME_BYTES));
-        assert_eq!(number(&long), 1);
-        assert_eq!([number("c/y"), number("c/z")], [7, 2]);
+    fn sources() -> impl Strategy<Value = Sources> {
+        let tools = prop::collection::btree_set("[ab\"]/[xyz\n/]{0,9}", 0..20);
+        let begins = prop::collection::btree_set("([abc]/)?", 0..3);
+        (tools, begins).prop_map(|(tools, begins)| Sources { tools, begins })
     }
 
     proptest! {
         /// No pattern fits a name that was reported as not fitted.
         #[test]
         fn what_may_fit_is_not_missed(pattern in "[ab/*]{0,6}", server in "[ab]{1,2}", tool in "[ab/]{0,3}") {
-            let rest = Table::new([server.as_str()].into_iter(), 1).sources.swap_remove(0);
+            let begins = format!("{server}/");
             let fits = fits(&pattern, &format!("{server}/{tool}"));
-            prop_assert!(rest.may_fit(&pattern) || !fits);
+            prop_assert!(Source::Begins(&begins).may_fit(&pattern) || !fits);
         }
 
+        /// What was in it still is, or is one of several that are.
         #[test]
-        fn sets_are_sets(one in prop::collection::btree_set(0usize..300, 0..9), other in prop::collection::btree_set(0usize..300, 0..9)) {
-            let set = |numbers: &std::collections::BTreeSet<usize>| {
-                let mut set = Sources::default();
-                numbers.iter().for_each(|number| set.insert(*number));
-                set
-            };
-            let mut both = set(&one);
-            both.extend(&set(&other));
-            let expected: Vec<_> = one.union(&other).copied().collect();
-            prop_assert_eq!(both.numbers().collect::<Vec<_>>(), expected);
+        fn a_bound_loses_nobody(whole in sources(), most in 0usize..400) {
+            let mut bound = whole.clone();
+            bound.shrink(most);
+            let text = bound.to_text();
+            prop_assert!(text.len() <= most.max(r#"{"begins":[""]}"#.len()), "{text}");
+            for source in whole.iter() {
+                let (Source::Tool(name) | Source::Begins(name)) = source;
+                let mut begins = bound.begins.iter();
+                let is_there = bound.iter().any(|own| own == source)
+                    || begins.any(|begins| name.starts_with(&**begins));
+                prop_assert!(is_there, "{source:?} {text}");
+            }
+            prop_assert!(whole.to_text().len() > most || bound == whole);
+            prop_assert_eq!(Sources::parse(&text), Some(bound));
+        }
+    }
+
+    #[test]
+    fn what_takes_most_goes_first() {
+        let mut own = Sources::default();
+        for tool in ["a/x", "b/1234", "b/5678", "c/long_name"] {
+            own.insert(tool);
+        }
+        for (most, expected) in [
+            (60, r#"{"tools":["a/x","b/1234","b/5678","c/long_name"]}"#),
+            (48, r#"{"tools":["a/x","c/long_name"],"begins":["b/"]}"#),
+            (40, r#"{"tools":["a/x"],"begins":["b/","c/"]}"#),
+            (30, r#"{"begins":["a/","b/","c/"]}"#),
+            (20, r#"{"begins":[""]}"#),
+        ] {
+            own.shrink(most);
+            assert_eq!(own.to_text(), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_later_version_says_is_unknown() {
+        let text = r#"{"tools":["a/x"],"users":["b"]}"#;
+        assert_eq!(Sources::parse(text), None);
+        assert_eq!(Sources::parse(""), None);
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_unknown() {
+        let servers = ["a".to_owned(), "b".to_owned()];
+        for (text, known) in [
+            (r#"{"tools":["a/x","b/y/z"],"begins":["a/"]}"#, true),
+            (r#"{"begins":[""]}"#, true),
+            (r#"{"tools":["a/x","c/x"]}"#, false),
+            (r#"{"begins":["ab/"]}"#, false),
+            (r#"{"tools":["a"]}"#, false),
+        ] {
+            assert_eq!(
+                Sources::parse(text).unwrap().are_of(&servers),
+                known,
+                "{text}"
+            );
         }
     }
 }

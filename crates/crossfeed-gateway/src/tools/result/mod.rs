@@ -170,7 +170,8 @@ impl UnkeptCall {
             }
             Answer::InputRequired(Some(state)) => {
                 let UnnotedCall { ready, asked, .. } = unnoted;
-                shared.remember_round(&show.offered, &state, ready, asked);
+                let round = shared.remember_round(&show.offered, &state, ready, asked);
+                round.await;
                 None
             }
             // Also where there is no room to read it: nothing else has it.
@@ -295,7 +296,8 @@ impl RecordedCall {
             Answer::InputRequired(state) => {
                 if let Some(state) = state {
                     let offered = &self.replay.offered;
-                    shared.remember_round(offered, &state, self.ready, self.asked);
+                    let round = shared.remember_round(offered, &state, self.ready, self.asked);
+                    round.await;
                 }
                 None
             }
@@ -358,10 +360,13 @@ impl RecordedCall {
     ) -> Option<Body> {
         let (shared, replay) = (self.shared, self.replay);
         let (call_id, offered) = (&replay.call_id, &replay.offered);
-        // Before it is there: a call that waits for it asks at once whose data it is.
-        shared.remember_sources(call_id, &offered.source, &self.ready.sources);
         let in_flight = self.in_flight;
-        let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
+        let mut returned = ToolResult::mcp_document(read);
+        let flows = &shared.tools.flows;
+        if let Some(sources) = flows.of_result(&offered.source, &self.ready.sources) {
+            returned = returned.with_sources(sources);
+        }
+        let recorded = in_flight.complete(returned).await;
         drop(in_flight);
         let figures = shared.tools.figures.server(offered.server);
         if let Err(error) = &recorded {

@@ -203,28 +203,14 @@ async fn sources_last_where_a_question_is_answered_with_other_arguments() {
     }
 }
 
-#[tokio::test]
-async fn what_is_no_longer_known_goes_nowhere() {
-    let flows = vec![FlowRule::new("no", "z/*", "z/*", false)];
-    let world = World::new(vec![(server("a"), tools())], flows);
-    let client = world.client(local()).await;
-    let text = json!({"content": [{"type": "text", "text": "u"}]});
-    returned(&client, "search", text).await;
-    let reference = || params("search", json!({"q": {"$tool": "call_1"}}));
-    forward(&client, reference()).await;
-    world.tools.flows.forget_all();
-    let answer = answered(&client, reference()).await;
-    assert!(error(&answer).contains("no longer known"), "{answer}");
-}
-
-fn question(state: &str) -> Bytes {
+pub(super) fn question(state: &str) -> Bytes {
     let question =
         json!({"resultType": "input_required", "requestState": state, "inputRequests": {}});
     question.to_string().into()
 }
 
 /// A call of `tool` that continues from `state`.
-fn continued(tool: &str, state: &Value) -> Bytes {
+pub(super) fn continued(tool: &str, state: &Value) -> Bytes {
     json!({"name": tool, "arguments": {}, "requestState": state})
         .to_string()
         .into()
@@ -239,7 +225,7 @@ async fn with_question() -> ClientTools {
     client
 }
 
-async fn refused_as_unknown(client: &ClientTools, tool: &str, state: &Value) {
+pub(super) async fn refused_as_unknown(client: &ClientTools, tool: &str, state: &Value) {
     let answer = answered(client, continued(tool, state)).await;
     let text = error(&answer);
     assert!(

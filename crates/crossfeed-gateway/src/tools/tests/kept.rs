@@ -290,19 +290,6 @@ async fn keys_hold_without_a_store_that_lasts() {
 }
 
 #[tokio::test]
-async fn without_the_sources_of_a_result_it_goes_nowhere() {
-    let store = LastingStore::new();
-    let rules = || vec![FlowRule::new("r", "a/search", "a/fetch", false)];
-    let world = World::over(&store, None, rules()).await;
-    let before = world.client(caller(named("a"), Some("1"))).await;
-    recorded(&before, params("search", json!({})), "one").await;
-    let world = World::over(&store, None, rules()).await;
-    let after = world.client(caller(named("a"), Some("1"))).await;
-    let refused = referred(&after, "call_1", None).await.unwrap_err();
-    assert!(refused.starts_with("flow.refused"), "{refused}");
-}
-
-#[tokio::test]
 async fn a_call_without_an_id_may_be_made_but_not_referred_to() {
     let store = LastingStore::new();
     let world = World::over(&store, None, Vec::new()).await;

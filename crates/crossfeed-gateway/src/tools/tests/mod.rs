@@ -13,6 +13,7 @@ mod offered;
 mod own;
 mod refused;
 mod repeatable;
+mod replicas;
 mod results;
 mod room;
 mod tasks;
@@ -71,7 +72,17 @@ impl World {
 
     /// One server's process over a store that others may have used before; `session` is the local client's.
     async fn over(store: &Arc<LastingStore>, session: Option<&str>, flows: Vec<FlowRule>) -> Self {
-        let mut world = Self::new(vec![(server("a"), tools())], flows);
+        Self::of(store, session, vec![(server("a"), tools())], flows).await
+    }
+
+    /// The same with several servers.
+    async fn of(
+        store: &Arc<LastingStore>,
+        session: Option<&str>,
+        servers: Vec<(ServerConfig, Value)>,
+        flows: Vec<FlowRule>,
+    ) -> Self {
+        let mut world = Self::new(servers, flows);
         let config = GatewayConfig {
             session: session.map(str::to_owned),
             ..(*world.tools.config).clone()

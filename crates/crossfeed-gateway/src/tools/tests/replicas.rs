@@ -1,0 +1,229 @@
+//! Flow rules where calls of one client reach several gateways over one store, also after restarts.
+
+use super::{
+    conversations::{caller, named, recorded},
+    flows::{continued, question, refused_as_unknown},
+    *,
+};
+use crate::{pattern::fits, tools::rounds::ROUND_TIME};
+use proptest::prelude::*;
+use std::{collections::BTreeSet, sync::atomic::Ordering, time::Duration};
+
+/// What may go where: nothing of `s` to `b`, but for one tool.
+fn rules() -> Vec<FlowRule> {
+    vec![
+        FlowRule::new("public", "s/public", "b/*", true),
+        FlowRule::new("no", "s/*", "b/*", false),
+    ]
+}
+
+const TOOLS: [&str; 5] = ["s/secret", "s/public", "a/via", "b/sink", "c/other"];
+
+fn servers() -> Vec<(ServerConfig, Value)> {
+    let of = |name: &str| {
+        let tools = TOOLS
+            .iter()
+            .filter_map(|tool| tool.strip_prefix(name)?.strip_prefix('/'));
+        let tools = tools.map(|tool| json!({"name": tool, "inputSchema": {"type": "object"}}));
+        (server(name), tools.collect())
+    };
+    ["s", "a", "b", "c"].map(of).to_vec()
+}
+
+/// The client of one holder at a gateway that has just started.
+async fn gateway(store: &Arc<LastingStore>, session: Option<&str>) -> ClientTools {
+    let world = World::of(store, None, servers(), rules()).await;
+    world.client(caller(named("ada"), session)).await
+}
+
+fn refers(tool: &str, calls: &[&String]) -> Bytes {
+    let calls: Vec<_> = calls.iter().map(|call| json!({"$tool": call})).collect();
+    params(tool, json!({ "v": calls }))
+}
+
+async fn refusal(client: &ClientTools, params: Bytes) -> String {
+    error(&answered(client, params).await).to_owned()
+}
+
+/// A call, by the gateway that it reaches, its tool, and the calls that it refers to; before it a gateway may start anew.
+type Hop = (usize, usize, Vec<prop::sample::Index>, bool);
+
+async fn hops(session: Option<&str>, hops: Vec<Hop>) {
+    let store = LastingStore::new();
+    let mut gateways = Vec::new();
+    for _ in 0..3 {
+        gateways.push(gateway(&store, session).await);
+    }
+    let mut made: Vec<(String, BTreeSet<&str>)> = Vec::new();
+    for (at, tool, of, restarts) in hops {
+        if restarts {
+            gateways[at] = gateway(&store, session).await;
+        }
+        let tool = TOOLS[tool];
+        let of = of.iter().filter(|_| !made.is_empty());
+        let of: Vec<_> = of.map(|index| &made[index.index(made.len())]).collect();
+        let mut sources: BTreeSet<&str> = of.iter().flat_map(|(_, own)| own.clone()).collect();
+        let rules = rules();
+        let may = sources.iter().all(|from| {
+            let mut fitting = rules
+                .iter()
+                .filter(|rule| fits(&rule.from, from) && fits(&rule.to, tool));
+            fitting.next().is_none_or(|rule| rule.allow)
+        });
+        let calls: Vec<_> = of.iter().map(|(id, _)| id).collect();
+        let (_, name) = tool.split_once('/').unwrap();
+        let call = refers(name, &calls);
+        if may {
+            let id = recorded(&gateways[at], call, "x").await;
+            sources.insert(tool);
+            made.push((id, sources));
+        } else {
+            let refused = refusal(&gateways[at], call).await;
+            assert!(
+                refused.starts_with("flow.refused: rule `no` forbids"),
+                "{refused}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// As if all calls had reached one gateway: what may go goes, what may not does not.
+    #[test]
+    fn rules_hold_wherever_calls_arrive(
+        calls in prop::collection::vec((0..3usize, 0..TOOLS.len(), prop::collection::vec(any::<prop::sample::Index>(), 0..3), prop::bool::weighted(0.2)), 1..16),
+        has_session: bool,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(hops(has_session.then_some("1"), calls));
+    }
+}
+
+/// A gateway without rules, or of a version that does not keep sources, leaves none.
+#[tokio::test]
+async fn a_result_of_unknown_sources_goes_nowhere() {
+    let store = LastingStore::new();
+    let world = World::of(&store, None, servers(), Vec::new()).await;
+    let before = world.client(caller(named("ada"), None)).await;
+    let id = recorded(&before, params("other", json!({})), "x").await;
+    let after = gateway(&store, None).await;
+    let refused = refusal(&after, refers("via", &[&id])).await;
+    let expected = format!("flow.refused: the sources of the result of call `{id}` are unknown");
+    assert!(refused.starts_with(&expected), "{refused}");
+    forward(&before, refers("via", &[&id])).await;
+}
+
+/// Rules go by the names of servers: under another name the data would be anyone's.
+#[tokio::test]
+async fn data_of_a_server_that_has_another_name_by_now_goes_nowhere() {
+    let store = LastingStore::new();
+    let id = recorded(
+        &gateway(&store, None).await,
+        params("secret", json!({})),
+        "x",
+    )
+    .await;
+    let mut renamed = servers();
+    renamed[0].0 = server("t");
+    let rules = vec![FlowRule::new("no", "t/*", "b/*", false)];
+    let world = World::of(&store, None, renamed, rules).await;
+    let client = world.client(caller(named("ada"), None)).await;
+    let refused = refusal(&client, refers("sink", &[&id])).await;
+    assert!(refused.contains("are unknown"), "{refused}");
+}
+
+/// A call of `via` that is asked back, with the secret.
+async fn asked(client: &ClientTools, state: &str) {
+    let secret = recorded(client, params("secret", json!({})), "x").await;
+    let call = forward(client, refers("via", &[&secret])).await;
+    call.pending.finish(question(state)).await;
+}
+
+/// Where the result of a call that continues may not go.
+async fn assert_holds_secret(client: &ClientTools, other: &ClientTools, state: &str) {
+    let id = recorded(client, continued("via", &json!(state)), "y").await;
+    forward(other, refers("other", &[&id])).await;
+    let refused = refusal(other, refers("sink", &[&id])).await;
+    assert!(refused.contains("results of `s/secret` to"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_from_a_state_at_another_gateway() {
+    for session in [None, Some("1")] {
+        let store = LastingStore::new();
+        let [one, two] = [
+            gateway(&store, session).await,
+            gateway(&store, session).await,
+        ];
+        asked(&one, "st").await;
+        assert_eq!(store.keys("rounds").len(), 1);
+        assert_holds_secret(&two, &one, "st").await;
+        // Not another's, nor another tool's, nor another state.
+        let world = World::of(&store, None, servers(), rules()).await;
+        for other in [
+            caller(named("bob"), session),
+            caller(named("ada"), Some("2")),
+        ] {
+            let other = world.client(other).await;
+            refused_as_unknown(&other, "via", &json!("st")).await;
+        }
+        refused_as_unknown(&two, "other", &json!("st")).await;
+        refused_as_unknown(&two, "via", &json!("ts")).await;
+        // Nor for ever: neither there nor here.
+        tokio::time::advance(ROUND_TIME + Duration::from_secs(1)).await;
+        assert_eq!(store.keys("rounds").len(), 0);
+        refused_as_unknown(&two, "via", &json!("st")).await;
+        refused_as_unknown(&one, "via", &json!("st")).await;
+    }
+}
+
+/// What a server gives to two calls may hold the data of both, whichever came last and where.
+#[tokio::test]
+async fn a_state_of_several_calls_holds_the_data_of_all() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    let plain = async |client: &ClientTools| {
+        let call = forward(client, params("via", json!({}))).await;
+        call.pending.finish(question("st")).await;
+    };
+    plain(&one).await;
+    asked(&two, "st").await;
+    plain(&one).await;
+    assert_holds_secret(&one, &two, "st").await;
+    assert_holds_secret(&two, &one, "st").await;
+    // What cannot be recorded is not known too little of.
+    plain(&one).await;
+    store.is_full.store(true, Ordering::Relaxed);
+    plain(&one).await;
+    store.is_full.store(false, Ordering::Relaxed);
+    assert_eq!(store.keys("rounds").len(), 0);
+    refused_as_unknown(&two, "via", &json!("st")).await;
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_unknown() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    asked(&one, "st").await;
+    let key = &store.keys("rounds")[0];
+    let later = r#"{\"users\":[\"x\"]}"#;
+    store.overwrite(
+        key,
+        &format!(r#"{{"format":1,"of":"{key}","sources":"{later}"}}"#),
+    );
+    for gateway in [&one, &two] {
+        refused_as_unknown(gateway, "via", &json!("st")).await;
+    }
+}
+
+#[tokio::test]
+async fn without_rules_no_round_is_recorded() {
+    let store = LastingStore::new();
+    let world = World::of(&store, None, servers(), Vec::new()).await;
+    let client = world.client(caller(named("ada"), None)).await;
+    asked(&client, "st").await;
+    assert_eq!(store.keys("rounds").len(), 0);
+    forward(&client, continued("via", &json!("st"))).await;
+}
