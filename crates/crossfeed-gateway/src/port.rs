@@ -9,6 +9,7 @@ use crate::{
     principal::Principal,
     quota::{Permit, Quotas},
     records::{
+        Records,
         owned::OwnedRecord,
         session::{Revisions, SessionRecord, first_number},
     },
@@ -193,6 +194,11 @@ pub trait Hub: Send + Sync {
     /// The budget of the bytes held for clients.
     fn budget(&self) -> Arc<Budget> {
         Budget::unlimited()
+    }
+
+    /// What all processes over one store know; none where the store has no place for it.
+    fn records(&self) -> Option<Records> {
+        None
     }
 
     /// Child processes and descriptors for servers, shared by the clients.

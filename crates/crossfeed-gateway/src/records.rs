@@ -24,7 +24,7 @@ const FORMAT: i64 = 1;
 
 /// The records of a gateway; only of a store that has a place for them.
 #[derive(Clone)]
-pub(crate) struct Records(Arc<dyn ResultStore>);
+pub struct Records(Arc<dyn ResultStore>);
 
 /// A record as it was read, and which write it was.
 pub(crate) struct Found<T> {

@@ -12,6 +12,7 @@ use crate::{
     principal::Principal,
     protocol::method,
     quota::Quotas,
+    records::Records,
 };
 use crossfeed_store::{StoreError, StoreMetrics};
 use std::{sync::Arc, time::Duration};
@@ -113,6 +114,10 @@ impl Hub for Gateway {
 
     fn budget(&self) -> Arc<Budget> {
         Arc::clone(&self.budget)
+    }
+
+    fn records(&self) -> Option<Records> {
+        self.tools.records().cloned()
     }
 
     fn quotas(&self) -> Arc<Quotas> {

@@ -117,11 +117,12 @@ impl Http {
         limits: &Limits,
         metrics: Metrics,
     ) -> Arc<Self> {
+        let records = hub.records();
         Arc::new(Self {
             budget: hub.budget(),
             hub,
             guard: Guard::new(listen),
-            rates: Rates::new(&listen.tokens),
+            rates: Rates::new(&listen.tokens, records.as_ref()),
             servers: listen
                 .tokens
                 .iter()
@@ -375,7 +376,7 @@ impl Http {
             (_, path) if path != self.path => Err(not_allowed()),
             (&Method::POST, _) => {
                 if !self.is_counted_elsewhere(request.headers(), &who) {
-                    let counted = self.rates.count(&who);
+                    let counted = self.rates.count(&who).await;
                     counted.map_err(|exceeded| too_many(&exceeded))?;
                 }
                 self.post(request, who).await

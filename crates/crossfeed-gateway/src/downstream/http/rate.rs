@@ -1,12 +1,45 @@
-//! How often the holders of tokens may send requests.
+//! How often the holders of tokens may send requests, at all gateways over one store together.
+//!
+//! # What holds
+//!
+//! - In any time, all gateways together let in no more than a full bucket and what fills it in that time and
+//!   [`SLICE_TIME`] more, or as much longer as the store takes to answer.
+//! - Clocks of machines are not compared. The record says how many requests were taken; each process counts what others
+//!   took as taken just now, unless what the last of them knew is better, and lets the bucket fill by its own clock. So
+//!   none takes the bucket for fuller than it is.
+//! - Of what a gateway takes at once, it loses at most half as much as it lets in.
+//! - While the store does not answer, each gateway counts by itself, from what it knew last.
 
 use crate::{
     config::{Rate, TokenConfig},
     principal::Principal,
+    records::{Key, Records, owned::contended},
 };
-use parking_lot::Mutex;
-use std::{collections::HashMap, time::Duration};
-use tokio::time::Instant;
+use crossfeed_store::{Expected, StoreError, with_causes};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+    num::NonZeroU32,
+    time::Duration,
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+/// How long requests that were taken from a bucket may be let in without asking the store again.
+const SLICE_TIME: Duration = Duration::from_millis(100);
+/// Of the requests that a bucket holds, one of so many is taken at once at most.
+const MAX_SLICE_PART: u32 = 16;
+/// How long the store may take.
+const STORE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often a write is tried anew that another process came before.
+const MAX_ATTEMPTS: usize = 64;
+/// After how long a store that did not answer is asked again.
+const RETRY_TIME: Duration = Duration::from_secs(1);
+/// How much longer than needed a record is kept.
+const SPARE_TIME: Duration = Duration::from_secs(10);
 
 /// The rates of all holders that have one.
 pub(super) struct Rates(HashMap<String, Bucket>);
@@ -21,83 +54,464 @@ pub(super) struct RateExceeded {
 
 /// A bucket that holds as many requests as the rate has, and is full at first.
 struct Bucket {
+    holder: String,
     rate: Rate,
-    /// When it will be full again; none where it is.
-    full_at: Mutex<Option<Instant>>,
+    /// Where other processes count; none where there is only this one.
+    shared: Option<(Records, Key)>,
+    state: Mutex<BucketState>,
+}
+
+struct BucketState {
+    /// When it will be full again, at the latest.
+    full_at: Instant,
+    /// Which record is known: one that has gone is begun anew, maybe by another process.
+    epoch: Option<u64>,
+    /// How many requests were taken by the record.
+    taken: u64,
+    /// The write of the record that is known.
+    version: Option<u64>,
+    slice: Slice,
+    /// Until when this process counts by itself.
+    alone_until: Option<Instant>,
+}
+
+/// Requests that were taken from the record and not let in yet.
+struct Slice {
+    left: u32,
+    until: Instant,
+    /// Requests let in since then, and in the time of a slice before that.
+    since: Instant,
+    used: u32,
+    used_before: u32,
+}
+
+/// What all processes know of a bucket.
+#[derive(Serialize, Deserialize)]
+struct BucketRecord {
+    /// A random word for each time that the record is begun.
+    epoch: u64,
+    /// How many requests were taken since.
+    taken: u64,
+    /// How many nanoseconds the bucket then took to fill, at most.
+    lack: u64,
 }
 
 impl Rates {
-    pub(super) fn new(tokens: &[TokenConfig]) -> Self {
+    pub(super) fn new(tokens: &[TokenConfig], records: Option<&Records>) -> Self {
         let bucket = |token: &TokenConfig| {
-            let bucket = Bucket {
-                rate: token.rate?,
-                full_at: Mutex::default(),
-            };
-            Some((token.name.clone(), bucket))
+            let rate = token.rate?;
+            Some((token.name.clone(), Bucket::new(&token.name, rate, records)))
         };
         Self(tokens.iter().filter_map(bucket).collect())
     }
 
     /// Counts a request.
-    pub(super) fn count(&self, principal: &Principal) -> Result<(), RateExceeded> {
-        match principal {
-            Principal::Named(name) => self.0.get(name).map_or(Ok(()), Bucket::take),
-            Principal::Local | Principal::Anonymous => Ok(()),
+    pub(super) async fn count(&self, principal: &Principal) -> Result<(), RateExceeded> {
+        let bucket = match principal {
+            Principal::Named(name) => self.0.get(name),
+            Principal::Local | Principal::Anonymous => None,
+        };
+        match bucket {
+            Some(bucket) => bucket.take().await,
+            None => Ok(()),
         }
     }
 }
 
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Bucket {
-    fn take(&self) -> Result<(), RateExceeded> {
-        let Rate { requests, per } = self.rate;
-        let (now, each) = (Instant::now(), per / requests.get());
-        let mut full_at = self.full_at.lock();
-        let before = full_at.unwrap_or(now).max(now);
-        let after = before + each;
-        let room = per.checked_sub(after - now);
-        if room.is_none() {
-            return Err(RateExceeded {
-                rate: self.rate,
-                wait: after - now - per,
-            });
+    fn new(holder: &str, rate: Rate, records: Option<&Records>) -> Self {
+        let now = Instant::now();
+        let shared = records.map(|records| {
+            let Rate { requests, per } = rate;
+            let words = [requests.to_string(), nanoseconds(per).to_string()];
+            let key = Key::new("rate", &[holder, &words[0], &words[1]]);
+            (records.clone(), key)
+        });
+        Self {
+            holder: holder.to_owned(),
+            rate,
+            shared,
+            state: Mutex::new(BucketState {
+                full_at: now,
+                epoch: None,
+                taken: 0,
+                version: None,
+                slice: Slice {
+                    left: 0,
+                    until: now,
+                    since: now,
+                    used: 0,
+                    used_before: 0,
+                },
+                alone_until: None,
+            }),
         }
-        *full_at = Some(after);
+    }
+
+    async fn take(&self) -> Result<(), RateExceeded> {
+        let mut state = self.state.lock().await;
+        let Some((records, key)) = &self.shared else {
+            state.full_at = self.after(&state, NonZeroU32::MIN)?;
+            return Ok(());
+        };
+        let now = Instant::now();
+        if state.slice.take(now) {
+            return Ok(());
+        }
+        let was_alone = state.alone_until;
+        if was_alone.is_none_or(|until| until <= now) {
+            let shared = self.take_shared(&mut state, records, key);
+            let shared = timeout(STORE_TIMEOUT, shared).await;
+            match shared.unwrap_or_else(|_| Err(slow())) {
+                Ok(taken) => {
+                    if was_alone.is_some() && state.alone_until.take().is_some() {
+                        tracing::info!(target: "crossfeed::gateway", holder = self.holder, "requests are counted with other gateways again");
+                    }
+                    return taken;
+                }
+                Err(error) => {
+                    state.alone_until = Some(Instant::now() + RETRY_TIME);
+                    if was_alone.is_none() {
+                        tracing::warn!(
+                            target: "crossfeed::gateway",
+                            holder = self.holder,
+                            error = with_causes(&error),
+                            "cannot count requests with other gateways: this one counts by itself"
+                        );
+                    }
+                }
+            }
+        }
+        state.full_at = self.after(&state, NonZeroU32::MIN)?;
         Ok(())
+    }
+
+    /// When the bucket will be full after so many more requests.
+    fn after(&self, state: &BucketState, requests: NonZeroU32) -> Result<Instant, RateExceeded> {
+        let now = Instant::now();
+        let after = state.full_at.max(now) + self.each() * requests.get();
+        match (after - now).checked_sub(self.rate.per) {
+            None | Some(Duration::ZERO) => Ok(after),
+            Some(wait) => Err(RateExceeded {
+                rate: self.rate,
+                wait,
+            }),
+        }
+    }
+
+    /// How long a request takes to come back.
+    fn each(&self) -> Duration {
+        self.rate.per / self.rate.requests.get()
+    }
+
+    /// Counts what others took.
+    fn learn(&self, state: &mut BucketState, record: &BucketRecord, version: u64) {
+        let now = Instant::now();
+        let Rate { requests, per } = self.rate;
+        // No bucket lacks more than it holds, whatever a record says.
+        let lack = Duration::from_nanos(record.lack).min(per);
+        let own = state.full_at.max(now);
+        let full_at = if state.epoch != Some(record.epoch) {
+            own + lack
+        } else if let Some(others) = record.taken.checked_sub(state.taken) {
+            let others = u32::try_from(others).map_or(requests.get(), |it| it.min(requests.get()));
+            (own + self.each() * others).min(now + lack)
+        } else {
+            // The store has gone back to what was there before.
+            own
+        };
+        state.full_at = full_at.min(now + per);
+        state.epoch = Some(record.epoch);
+        state.taken = record.taken;
+        state.version = Some(version);
+    }
+
+    /// Takes a request from the record, and some more where many came lately.
+    async fn take_shared(
+        &self,
+        state: &mut BucketState,
+        records: &Records,
+        key: &Key,
+    ) -> Result<Result<(), RateExceeded>, StoreError> {
+        let most = (self.rate.requests.get() / MAX_SLICE_PART).max(1);
+        let wanted = state.slice.wanted(Instant::now()).clamp(1, most);
+        for attempt in 0..MAX_ATTEMPTS {
+            // What is known may be of a write that another came after: that only takes more.
+            if state.version.is_none() || attempt > 0 {
+                match records.read::<BucketRecord>(key).await? {
+                    Some(found) => self.learn(state, &found.value, found.version),
+                    None => state.version = None,
+                }
+            }
+            if let Err(exceeded) = self.after(state, NonZeroU32::MIN) {
+                return Ok(Err(exceeded));
+            }
+            let sizes = [wanted, wanted / 2, wanted / 4, 1];
+            let mut sizes = sizes.into_iter().filter_map(NonZeroU32::new);
+            let fitting = sizes.find_map(|size| Some((size, self.after(state, size).ok()?)));
+            let Some((size, full_at)) = fitting else {
+                continue;
+            };
+            let asked_at = Instant::now();
+            // One that is begun anew is another's, as far as others know.
+            let epoch = state.epoch.filter(|_| state.version.is_some());
+            let record = BucketRecord {
+                epoch: epoch.unwrap_or_else(|| RandomState::new().hash_one(())),
+                taken: state.taken.saturating_add(size.get().into()),
+                lack: nanoseconds(full_at - asked_at),
+            };
+            let expected = state.version.map_or(Expected::Absent, Expected::Version);
+            // Where it is over, the bucket is full.
+            let time = self.rate.per + SPARE_TIME;
+            let written = records.write(key, &record, expected, time).await?;
+            if written.is_some() {
+                state.version = written;
+                state.epoch = Some(record.epoch);
+                state.taken = record.taken;
+                state.full_at = full_at;
+                state.slice.put(size, asked_at);
+                return Ok(Ok(()));
+            }
+        }
+        Err(contended())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("it took too long")]
+struct Slow;
+
+fn slow() -> StoreError {
+    StoreError::Unavailable {
+        source: Box::new(Slow),
+        retry: true,
+    }
+}
+
+impl Slice {
+    /// Lets a request in, if there is one left.
+    fn take(&mut self, now: Instant) -> bool {
+        if now >= self.until {
+            self.left = 0;
+        }
+        let is_there = self.left > 0;
+        self.left -= u32::from(is_there);
+        self.used = self.used.saturating_add(u32::from(is_there));
+        is_there
+    }
+
+    /// How many requests to take: half of what came in the time of a slice, so that no more is lost where none come.
+    fn wanted(&mut self, now: Instant) -> u32 {
+        let passed = now - self.since;
+        if passed >= SLICE_TIME {
+            let is_lately = passed < 2 * SLICE_TIME;
+            self.used_before = if is_lately { self.used } else { 0 };
+            self.used = 0;
+            self.since = now;
+        }
+        self.used_before / 2
+    }
+
+    /// So many were taken, of which one is let in.
+    fn put(&mut self, requests: NonZeroU32, taken_at: Instant) {
+        self.left = requests.get() - 1;
+        self.until = taken_at + SLICE_TIME;
+        self.used = self.used.saturating_add(1);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::num::NonZeroU32;
+    use crate::records::fake::LastingStore;
+    use proptest::prelude::*;
+    use std::sync::{Arc, atomic::Ordering};
+    use tokio::time::advance;
+
+    fn rate(requests: u32, seconds: u64) -> Rate {
+        Rate {
+            requests: NonZeroU32::new(requests).unwrap(),
+            per: Duration::from_secs(seconds),
+        }
+    }
+
+    fn rates(rate: Rate, store: Option<&Arc<LastingStore>>) -> Rates {
+        let mut ada = TokenConfig::new("ada", "x");
+        ada.rate = Some(rate);
+        let records = store.and_then(|store| Records::of(store.clone()));
+        Rates::new(&[ada, TokenConfig::new("bob", "y")], records.as_ref())
+    }
+
+    async fn count(rates: &Rates, name: &str) -> Result<(), Duration> {
+        let principal = Principal::Named(name.to_owned());
+        let counted = rates.count(&principal).await;
+        counted.map_err(|exceeded| exceeded.wait)
+    }
+
+    async fn a_holder_is_held(rates: &Rates) {
+        for _ in 0..3 {
+            assert_eq!(count(rates, "ada").await, Ok(()));
+        }
+        assert_eq!(count(rates, "ada").await, Err(Duration::from_secs(20)));
+        for _ in 0..100 {
+            assert_eq!(count(rates, "bob").await, Ok(()));
+        }
+        advance(Duration::from_secs(15)).await;
+        assert_eq!(count(rates, "ada").await, Err(Duration::from_secs(5)));
+        advance(Duration::from_secs(5)).await;
+        assert_eq!(count(rates, "ada").await, Ok(()));
+        assert_eq!(count(rates, "ada").await, Err(Duration::from_secs(20)));
+        // Time without requests adds no more than the bucket holds.
+        advance(Duration::from_secs(3600)).await;
+        for _ in 0..3 {
+            assert_eq!(count(rates, "ada").await, Ok(()));
+        }
+        assert_eq!(count(rates, "ada").await, Err(Duration::from_secs(20)));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_holder_is_held_to_its_rate() {
-        let mut ada = TokenConfig::new("ada", "x");
-        ada.rate = Some(Rate {
-            requests: NonZeroU32::new(3).unwrap(),
-            per: Duration::from_secs(60),
-        });
-        let rates = Rates::new(&[ada, TokenConfig::new("bob", "y")]);
-        let named = |name: &str| Principal::Named(name.to_owned());
-        let count = |name: &str| rates.count(&named(name)).map_err(|exceeded| exceeded.wait);
-        for _ in 0..3 {
-            assert_eq!(count("ada"), Ok(()));
+        a_holder_is_held(&rates(rate(3, 60), None)).await;
+        a_holder_is_held(&rates(rate(3, 60), Some(&LastingStore::new()))).await;
+    }
+
+    /// What one process does after so many milliseconds: how many requests it gets, and whether it has just started.
+    type Turn = (u64, usize, u32, bool);
+
+    fn turns(pause: u64, requests: u32) -> impl Strategy<Value = Vec<Turn>> {
+        let pause = prop_oneof![Just(0), 0..50u64, 0..pause];
+        let turn = (pause, 0..3usize, 1..=requests, prop::bool::weighted(0.1));
+        prop::collection::vec(turn, 1..120)
+    }
+
+    fn some_rates() -> impl Strategy<Value = Rate> {
+        let rates = [(1, 60), (3, 60), (60, 60), (6000, 60), (100, 1), (7, 3600)];
+        prop::sample::select(rates.to_vec()).prop_map(|(requests, per)| rate(requests, per))
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build();
+        runtime.unwrap().block_on(test);
+    }
+
+    /// When requests were let in.
+    async fn let_in(rate: Rate, turns: Vec<Turn>) -> Vec<Instant> {
+        let store = LastingStore::new();
+        let mut processes = [(); 3].map(|()| rates(rate, Some(&store)));
+        let mut let_in = Vec::new();
+        for (pause, at, requests, starts) in turns {
+            advance(Duration::from_millis(pause)).await;
+            if starts {
+                processes[at] = rates(rate, Some(&store));
+            }
+            for _ in 0..requests {
+                if count(&processes[at], "ada").await.is_ok() {
+                    let_in.push(Instant::now());
+                }
+            }
         }
-        assert_eq!(count("ada"), Err(Duration::from_secs(20)));
-        for _ in 0..100 {
-            assert_eq!(count("bob"), Ok(()));
+        let_in
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        /// In no time more are let in than the bucket holds and what fills it meanwhile, wherever they arrive and
+        /// whenever processes start.
+        #[test]
+        fn all_processes_together_hold_the_rate(rate in some_rates(), turns in turns(2000, 40)) {
+            run(async move {
+                let let_in = let_in(rate, turns).await;
+                let each = rate.per / rate.requests.get();
+                // The earliest end of what would be too many, as in a bucket of one process.
+                let mut full_at: Option<Instant> = None;
+                for at in let_in {
+                    let before = full_at.map_or(at, |full_at| full_at.max(at));
+                    full_at = Some(before + each);
+                    assert!(before + each - at <= rate.per + SLICE_TIME, "{rate:?}");
+                }
+            });
         }
-        tokio::time::advance(Duration::from_secs(15)).await;
-        assert_eq!(count("ada"), Err(Duration::from_secs(5)));
-        tokio::time::advance(Duration::from_secs(5)).await;
-        assert_eq!(count("ada"), Ok(()));
-        assert_eq!(count("ada"), Err(Duration::from_secs(20)));
-        // Time without requests adds no more than the bucket holds.
-        tokio::time::advance(Duration::from_secs(3600)).await;
-        for _ in 0..3 {
-            assert_eq!(count("ada"), Ok(()));
+
+        /// A client that keeps below its rate is let in wherever it arrives, also with some requests at once.
+        #[test]
+        fn who_keeps_below_the_rate_is_let_in(
+            (requests, per) in prop::sample::select(vec![(60, 60), (600, 60), (6000, 60), (100, 1)]),
+            turns in prop::collection::vec((0..3usize, 1..=6u32), 1..80),
+            is_even: bool,
+        ) {
+            run(async move {
+                let (store, rate) = (LastingStore::new(), rate(requests, per));
+                let processes = [(); 3].map(|()| rates(rate, Some(&store)));
+                for (at, mut together) in turns {
+                    together = if is_even { 1 } else { together.min(requests / 16) };
+                    for _ in 0..together {
+                        assert_eq!(count(&processes[at], "ada").await, Ok(()), "{rate:?}");
+                    }
+                    let each = rate.per / requests;
+                    advance(if is_even { each } else { each * together * 3 / 2 }).await;
+                }
+            });
         }
-        assert_eq!(count("ada"), Err(Duration::from_secs(20)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_requests_ask_the_store_for_few() {
+        let store = LastingStore::new();
+        let rates = rates(rate(1_000_000, 60), Some(&store));
+        for _ in 0..2000 {
+            assert_eq!(count(&rates, "ada").await, Ok(()));
+            advance(Duration::from_millis(1)).await;
+        }
+        let writes = store
+            .snapshot()
+            .values()
+            .map(|(record, _)| record.version)
+            .max();
+        assert!(writes.unwrap() < 200, "{writes:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_is_away_refuses_nobody() {
+        let store = LastingStore::new();
+        let [one, two] = [(); 2].map(|()| rates(rate(4, 60), Some(&store)));
+        assert_eq!(count(&one, "ada").await, Ok(()));
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        store.is_away.store(true, Ordering::Relaxed);
+        // Each goes on from what it knew.
+        for rates in [&one, &two] {
+            let mut left = 0;
+            while count(rates, "ada").await.is_ok() {
+                left += 1;
+            }
+            assert!((2..=3).contains(&left), "{left}");
+        }
+        store.is_away.store(false, Ordering::Relaxed);
+        advance(RETRY_TIME).await;
+        assert_eq!(count(&two, "ada").await, Err(Duration::from_secs(14)));
+        advance(Duration::from_secs(14)).await;
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        assert!(count(&one, "ada").await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_that_makes_no_sense_locks_nobody_out() {
+        let store = LastingStore::new();
+        let rate = rate(2, 60);
+        assert_eq!(count(&rates(rate, Some(&store)), "ada").await, Ok(()));
+        let key = &store.keys("rate")[0];
+        let far = r#""epoch":1,"taken":5,"lack":18446744073709551615"#;
+        store.overwrite(key, &format!(r#"{{"format":1,"of":"{key}",{far}}}"#));
+        let other = rates(rate, Some(&store));
+        assert_eq!(count(&other, "ada").await, Err(Duration::from_secs(30)));
+        store.overwrite(key, "no");
+        assert_eq!(count(&rates(rate, Some(&store)), "ada").await, Ok(()));
     }
 }
