@@ -3,7 +3,7 @@
 //! # What holds
 //!
 //! - In any time, all gateways together let in no more than a full bucket and what fills it in that time and
-//!   [`SLICE_TIME`] more, or as much longer as the store takes to answer.
+//!   [`SLICE_TIME`] more, and while the store answers.
 //! - Clocks of machines are not compared. The record says how many requests were taken; each process counts what others
 //!   took as taken just now, unless what the last of them knew is better, and lets the bucket fill by its own clock. So
 //!   none takes the bucket for fuller than it is.
@@ -21,6 +21,7 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
     num::NonZeroU32,
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 use tokio::{
@@ -58,6 +59,8 @@ struct Bucket {
     rate: Rate,
     /// Where other processes count; none where there is only this one.
     shared: Option<(Records, Key)>,
+    /// Requests that wait for the state.
+    waiting: AtomicU32,
     state: Mutex<BucketState>,
 }
 
@@ -135,6 +138,7 @@ impl Bucket {
             holder: holder.to_owned(),
             rate,
             shared,
+            waiting: AtomicU32::new(0),
             state: Mutex::new(BucketState {
                 full_at: now,
                 epoch: None,
@@ -153,6 +157,7 @@ impl Bucket {
     }
 
     async fn take(&self) -> Result<(), RateExceeded> {
+        let _waiting = Waiting::new(&self.waiting);
         let mut state = self.state.lock().await;
         let Some((records, key)) = &self.shared else {
             state.full_at = self.after(&state, NonZeroU32::MIN)?;
@@ -238,7 +243,9 @@ impl Bucket {
         key: &Key,
     ) -> Result<Result<(), RateExceeded>, StoreError> {
         let most = (self.rate.requests.get() / MAX_SLICE_PART).max(1);
-        let wanted = state.slice.wanted(Instant::now()).clamp(1, most);
+        let wanted = state.slice.wanted(Instant::now()).min(most);
+        // Those who wait use it at once, however slow the store is.
+        let wanted = wanted.max(self.waiting.load(Ordering::Relaxed));
         for attempt in 0..MAX_ATTEMPTS {
             // What is known may be of a write that another came after: that only takes more.
             if state.version.is_none() || attempt > 0 {
@@ -273,7 +280,7 @@ impl Bucket {
                 state.epoch = Some(record.epoch);
                 state.taken = record.taken;
                 state.full_at = full_at;
-                state.slice.put(size, asked_at);
+                state.slice.put(size, Instant::now());
                 return Ok(Ok(()));
             }
         }
@@ -289,6 +296,22 @@ fn slow() -> StoreError {
     StoreError::Unavailable {
         source: Box::new(Slow),
         retry: true,
+    }
+}
+
+/// A request that waits.
+struct Waiting<'b>(&'b AtomicU32);
+
+impl<'b> Waiting<'b> {
+    fn new(count: &'b AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -317,9 +340,9 @@ impl Slice {
     }
 
     /// So many were taken, of which one is let in.
-    fn put(&mut self, requests: NonZeroU32, taken_at: Instant) {
+    fn put(&mut self, requests: NonZeroU32, now: Instant) {
         self.left = requests.get() - 1;
-        self.until = taken_at + SLICE_TIME;
+        self.until = now + SLICE_TIME;
         self.used = self.used.saturating_add(1);
     }
 }
@@ -329,7 +352,7 @@ mod tests {
     use super::*;
     use crate::records::fake::LastingStore;
     use proptest::prelude::*;
-    use std::sync::{Arc, atomic::Ordering};
+    use std::sync::Arc;
     use tokio::time::advance;
 
     fn rate(requests: u32, seconds: u64) -> Rate {
@@ -476,6 +499,28 @@ mod tests {
             .map(|(record, _)| record.version)
             .max();
         assert!(writes.unwrap() < 200, "{writes:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_the_store_is_counted_at_once() {
+        let store = LastingStore::new();
+        let rates = Arc::new(rates(rate(6000, 60), Some(&store)));
+        let asking = rates.0["ada"].state.lock().await;
+        let waiting = [(); 50].map(|()| {
+            let rates = Arc::clone(&rates);
+            tokio::spawn(async move { count(&rates, "ada").await })
+        });
+        tokio::task::yield_now().await;
+        drop(asking);
+        for counted in waiting {
+            assert_eq!(counted.await.unwrap(), Ok(()));
+        }
+        let snapshot = store.snapshot();
+        let versions: Vec<_> = snapshot
+            .values()
+            .map(|(record, _)| record.version)
+            .collect();
+        assert_eq!(versions, [1]);
     }
 
     #[tokio::test(start_paused = true)]
