@@ -1,7 +1,7 @@
 //! The manifests in `deploy/`: the configuration in them is valid, and addresses, ports and paths agree.
 
 use crossfeed_gateway::config::{
-    ConfigError, Format, GatewayConfig, Problem, Secret, Sources, StoreLocation,
+    ConfigError, Format, GatewayConfig, Secret, Sources, StoreLocation,
 };
 use std::{
     collections::BTreeMap,
@@ -48,19 +48,7 @@ fn parsed(variables: &[(&str, &str)]) -> Result<GatewayConfig, ConfigError> {
     let sources = Sources::default()
         .with_environment(environment.collect::<BTreeMap<_, _>>())
         .with_directory("/etc/crossfeed");
-    let text = file("gateway.toml");
-    let parse = |text: &str| GatewayConfig::parse(text, Format::Toml, &sources);
-    parse(&text).or_else(|error| {
-        // A version that does not know it needs nothing in its place.
-        let is_unknown = |problem: &Problem| problem.at == "listen.advertise";
-        if !error.problems().iter().any(is_unknown) {
-            return Err(error);
-        }
-        let lines = text
-            .lines()
-            .filter(|line| !line.starts_with("advertise = "));
-        parse(&lines.collect::<Vec<_>>().join("\n"))
-    })
+    GatewayConfig::parse(&file("gateway.toml"), Format::Toml, &sources)
 }
 
 const FILLED_IN: [(&str, &str); 5] = [
