@@ -158,8 +158,17 @@ pub trait Hub: Send + Sync {
         Ok(false)
     }
 
+    /// The replica of this name, if it is another and is alive.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    async fn peer(&self, _name: &str) -> Result<Option<Peer>, StoreError> {
+        Ok(None)
+    }
+
     /// The answer to a request whose replica is gone: it may have run.
-    fn lost(&self, request: &Message) -> Message {
+    fn lost(&self, request: &Message, _is_stateless: bool) -> Message {
         Message::failure(request.id(), &RpcError::outcome_unknown())
     }
 

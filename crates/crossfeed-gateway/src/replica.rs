@@ -64,9 +64,9 @@ impl Replica {
         &self.name
     }
 
-    /// Whether another replica is alive, though it may be about to end.
-    pub(crate) async fn is_alive(&self, other: &str) -> Result<bool, StoreError> {
-        Ok(self.read(other).await?.is_some())
+    /// The address of another replica while it is alive, though it may be about to end.
+    pub(crate) async fn last_address_of(&self, other: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.read(other).await?.map(|record| record.address))
     }
 
     /// The address of another replica, while it is alive and stays.
@@ -134,6 +134,16 @@ impl Replica {
     }
 }
 
+/// The state of a call that waits for its client at a replica.
+pub(crate) fn state(replica: &str, state: &str) -> String {
+    format!("{replica}.{state}")
+}
+
+/// The replica at which a call waits, as far as its state names one.
+pub(crate) fn replica_of(state: &str) -> Option<&str> {
+    Some(state.split_once('.')?.0)
+}
+
 fn key_of(name: &str) -> Key {
     Key::new("replica", &[name])
 }
@@ -165,9 +175,10 @@ mod tests {
         assert_eq!(one.term(), Some(1));
         one.leave().await;
         assert_eq!((found().await, one.term()), (None, None));
-        assert!(other.is_alive("one").await.unwrap());
+        let last = async || other.last_address_of("one").await.unwrap();
+        assert_eq!(last().await.unwrap(), "http://one");
         one.end().await;
-        assert!(!other.is_alive("one").await.unwrap());
+        assert_eq!(last().await, None);
     }
 
     #[tokio::test(start_paused = true)]

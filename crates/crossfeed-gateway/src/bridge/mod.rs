@@ -56,6 +56,9 @@ pub struct StatelessBridge {
     pub names_requests: bool,
     /// How long each session after the first may take to begin.
     pub start_timeout: Duration,
+    /// The name of this replica of the gateway, with which the states begin that it gives: calls that wait for their
+    /// clients are here.
+    pub replica: Option<Arc<str>>,
 }
 
 #[async_trait]
@@ -65,7 +68,9 @@ impl Connector for StatelessBridge {
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         let keeps_apart = self.is_shared && !self.names_requests;
-        let sessions = stateless::Sessions::new(self.is_shared, keeps_apart, self.start_timeout);
+        let replica = self.replica.clone();
+        let sessions =
+            stateless::Sessions::new(self.is_shared, keeps_apart, self.start_timeout, replica);
         Driver::connect(&self.server, sessions, events).await
     }
 }

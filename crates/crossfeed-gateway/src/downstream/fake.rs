@@ -143,6 +143,11 @@ impl Hub for FakeHub {
         Ok(self.peer.lock().as_ref() == Some(peer))
     }
 
+    async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
+        let peer = self.peer.lock().clone();
+        Ok(peer.filter(|peer| peer.name == name))
+    }
+
     async fn is_ready(&self) -> Result<(), StoreError> {
         self.answers()
     }

@@ -41,10 +41,10 @@ pub(super) fn tool(
 }
 
 /// The result of a tool call whose replica is gone.
-pub(super) fn lost(error: &RpcError) -> Bytes {
+pub(super) fn lost(error: &RpcError, is_stateless: bool) -> Bytes {
     let mut body = ErrorBody::new(ErrorCode::UpstreamOutcomeUnknown, error.message.clone());
     body.advice = Some(FIND_OUT.to_owned());
-    tools::refused(body, false)
+    tools::refused(body, is_stateless)
 }
 
 /// A client exceeds a limit.

@@ -145,7 +145,7 @@ impl Gateway {
         Err(contended().into())
     }
 
-    fn replica_name(&self) -> Option<String> {
+    pub(super) fn replica_name(&self) -> Option<String> {
         Some(self.replica.as_ref()?.name().to_owned())
     }
 

@@ -39,15 +39,28 @@ impl Hub for Gateway {
 
     async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {
         match &self.replica {
-            Some(replica) => replica.is_alive(&peer.name).await,
+            Some(replica) => Ok(replica.last_address_of(&peer.name).await?.is_some()),
             None => Ok(false),
         }
     }
 
-    fn lost(&self, request: &Message) -> Message {
+    async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
+        let Some(replica) = self.replica.as_ref().filter(|own| own.name() != name) else {
+            return Ok(None);
+        };
+        let address = replica.last_address_of(name).await?;
+        Ok(address.map(|address| Peer {
+            name: name.to_owned(),
+            address,
+        }))
+    }
+
+    fn lost(&self, request: &Message, is_stateless: bool) -> Message {
         let error = RpcError::outcome_unknown();
         match (request.method(), request.id()) {
-            (Some(method::CALL_TOOL), Some(id)) => Message::response(id, &fault::lost(&error)),
+            (Some(method::CALL_TOOL), Some(id)) => {
+                Message::response(id, &fault::lost(&error, is_stateless))
+            }
             (_, id) => Message::failure(id, &error),
         }
     }

@@ -280,12 +280,17 @@ async fn attempt_bridged(
 ) -> Result<NewConnection, UpstreamError> {
     let server = Arc::clone(&link.connector);
     let opened = if link.stateless {
-        let is_shared = link.client.upgrade().is_none_or(|client| client.is_shared);
+        let client = link.client.upgrade();
+        let replica = client
+            .as_ref()
+            .and_then(|client| client.gateway.replica_name());
+        let is_shared = client.is_none_or(|client| client.is_shared);
         let bridge: Arc<dyn Connector> = Arc::new(StatelessBridge {
             server: Arc::new(RoomConnector::new(link, room)),
             is_shared,
             names_requests: link.is_http,
             start_timeout: link.start_timeout,
+            replica: replica.map(Into::into),
         });
         attempt(link, &bridge, link.start_timeout, None).await
     } else {

@@ -65,6 +65,8 @@ pub(crate) enum Param {
     Uri,
     /// A task.
     TaskId,
+    /// What a call is known by that was asked back.
+    State,
 }
 
 impl Param {
@@ -84,7 +86,7 @@ impl Param {
 }
 
 /// The members of `params` whose places are noted, by [`Param`].
-const PARAMS: [&str; 4] = ["_meta", "name", "uri", "taskId"];
+const PARAMS: [&str; 5] = ["_meta", "name", "uri", "taskId", "requestState"];
 
 /// The members of `result` whose places are noted: they tell what a result is, and stand around its data.
 pub(crate) const RESULT_MEMBERS: [&str; 8] = [

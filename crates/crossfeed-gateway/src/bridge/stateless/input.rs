@@ -9,6 +9,7 @@ use crate::{
     bridge::{desk::unknown_method, driver::ConnectionId, members},
     message::{Id, Message, RpcError},
     protocol::{self, code},
+    replica,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -153,7 +154,7 @@ impl Sessions {
             return;
         };
         self.by_client.remove(&client);
-        let Some(state) = state() else {
+        let Some(state) = state(self.replica.as_deref()) else {
             call.client = Some(client.clone());
             self.desk.impossible(&client, "there is no randomness");
             return self.cancel_call(number, None);
@@ -269,8 +270,12 @@ impl Sessions {
 }
 
 /// The key of a call, which cannot be guessed.
-fn state() -> Option<String> {
+fn state(replica: Option<&str>) -> Option<String> {
     let mut random = [0; 24];
     getrandom::fill(&mut random).ok()?;
-    Some(URL_SAFE_NO_PAD.encode(random))
+    let random = URL_SAFE_NO_PAD.encode(random);
+    Some(replica.map_or_else(
+        || random.clone(),
+        |replica| replica::state(replica, &random),
+    ))
 }

@@ -68,6 +68,7 @@ pub(super) struct Sessions {
     /// The calls that wait for their requests to come again.
     by_state: HashMap<String, u64>,
     sweeping: bool,
+    replica: Option<Arc<str>>,
     /// Tools that the server takes calls of as tasks only.
     tasks_only: HashSet<String>,
 }
@@ -212,11 +213,17 @@ impl Era for Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(is_shared: bool, keeps_apart: bool, start_timeout: Duration) -> Self {
+    pub(super) fn new(
+        is_shared: bool,
+        keeps_apart: bool,
+        start_timeout: Duration,
+        replica: Option<Arc<str>>,
+    ) -> Self {
         Self {
             is_shared,
             keeps_apart,
             start_timeout,
+            replica,
             ..Self::default()
         }
     }

@@ -37,6 +37,7 @@ async fn connected_for(is_shared: bool) -> Talk {
 async fn connected_over(is_shared: bool, names_requests: bool) -> Talk {
     Talk::over(|server| {
         Arc::new(StatelessBridge {
+            replica: None,
             server,
             is_shared,
             names_requests,

@@ -13,7 +13,7 @@ use super::{
     session::BusySession,
 };
 use crate::{
-    message::{Id, Kind, Message, RpcError},
+    message::{Id, Kind, Message, Param, RpcError},
     port::Peer,
     principal::Principal,
     protocol::{
@@ -21,7 +21,7 @@ use crate::{
         header::{self, is_media_type, only},
         method,
     },
-    replica::LEASE_TIME,
+    replica::{LEASE_TIME, replica_of},
     upstream::http::client,
 };
 use bytes::Bytes;
@@ -54,6 +54,9 @@ const REACH_TIMEOUT: Duration = LEASE_TIME.saturating_add(Duration::from_secs(4)
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// How often it is asked whether a replica is alive that says nothing.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Bytes of a state of a call that may be one of the gateway's.
+const MAX_STATE_BYTES: usize = 256;
 
 /// Headers that are of one connection, or of the way to this replica.
 const OWN_HEADERS: &[HeaderName] = &[
@@ -182,11 +185,13 @@ impl Http {
             let sent = self.send_on(&peer, method.clone(), headers, message).await;
             match sent {
                 Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
-                    return Ok(Reached::Answer(self.pass_back(response, peer, message)));
+                    let request = message.filter(|message| message.kind() == Kind::Request);
+                    let lost = request.map(|request| self.hub.lost(request, false));
+                    return Ok(Reached::Answer(self.pass_back(response, peer, lost)));
                 }
                 Err(NoAnswer::Lost) => {
                     if let Some(message) = message.filter(|message| !may_be_repeated(message)) {
-                        let lost = json(StatusCode::OK, &self.hub.lost(message));
+                        let lost = json(StatusCode::OK, &self.hub.lost(message, false));
                         return Ok(Reached::Answer(lost));
                     }
                 }
@@ -206,6 +211,36 @@ impl Http {
             }
             sleep(RETRY_INTERVAL).await;
         }
+    }
+
+    /// The answer of the replica at which a call waits that a request without a session continues; none if it is to be
+    /// answered here.
+    pub(super) async fn continued(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        message: &Message,
+    ) -> Result<Option<Answer>, Box<Answer>> {
+        let state = message.param(Param::State);
+        let state = state.filter(|state| state.len() <= MAX_STATE_BYTES);
+        let (Some(state), Some(_), false) = (state, &self.peers, is_sent_on(headers)) else {
+            return Ok(None);
+        };
+        let state: String = serde_json::from_slice(&state).unwrap_or_default();
+        let Some(name) = replica_of(&state) else {
+            return Ok(None);
+        };
+        let peer = self.hub.peer(name).await;
+        let peer = peer.map_err(|error| away(message.id(), &error))?;
+        let Some(peer) = peer else {
+            return Ok(None);
+        };
+        let lost = self.hub.lost(message, true);
+        let sent = self.send_on(&peer, Method::POST, headers, Some(message));
+        Ok(match sent.await {
+            Ok(response) => Some(self.pass_back(response, peer, Some(lost))),
+            Err(NoAnswer::Lost) => Some(json(StatusCode::OK, &lost)),
+            Err(NoAnswer::Unsent) => None,
+        })
     }
 
     /// Sends a request on, and waits until its answer begins.
@@ -265,18 +300,17 @@ impl Http {
         }
     }
 
-    /// The answer of another replica. A stream that breaks between two events ends with what became of the request.
+    /// The answer of another replica. A stream of events that breaks between two of them ends with `lost`.
     fn pass_back(
         self: &Arc<Self>,
         mut response: Response,
         peer: Peer,
-        message: Option<&Message>,
+        lost: Option<Message>,
     ) -> Answer {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         let is_stream = is_media_type(headers.get(CONTENT_TYPE), "text/event-stream");
-        let request = message.filter(|message| message.kind() == Kind::Request && is_stream);
-        let lost = request.map(|request| self.hub.lost(request));
+        let lost = lost.filter(|_| is_stream);
         let (sender, receiver) = mpsc::channel(1);
         let http = Arc::clone(self);
         tokio::spawn(async move {

@@ -309,6 +309,9 @@ impl Http {
         message: Message,
         principal: Principal,
     ) -> AnswerResult {
+        if let Some(answer) = self.continued(headers, &message).await? {
+            return Ok(answer);
+        }
         let client = Arc::clone(&self.hub).stateless(principal);
         if let Err(error) = stateless::check(headers, &message, &*client).await {
             return Err(match error.code {

@@ -71,6 +71,43 @@ async fn a_replica_that_has_no_such_session_any_more_is_asked_once() {
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
 }
 
+#[tokio::test]
+async fn what_a_call_asked_back_is_answered_at_the_replica_where_it_waits() {
+    let owner = replica_of(None).await;
+    let entry = replica_of(Some(owner.address)).await;
+    let headers = format!("{VERSION_2026}|mcp-method: prompts/get|mcp-name: p");
+    let came = |served: &Served| {
+        let clients = served.hub.clients.lock();
+        clients
+            .iter()
+            .map(|client| client.came().len())
+            .sum::<usize>()
+    };
+    for (state, at_owner) in [
+        ("other.abc", true),
+        ("another.abc", false),
+        ("abc", false),
+        ("", false),
+    ] {
+        let before = came(&owner);
+        let params = format!(r#""name":"p","requestState":"{state}","#);
+        let request = stateless("prompts/get", &params);
+        entry
+            .check("POST /mcp", &headers, &request, 200, state)
+            .await;
+        assert_eq!(came(&owner) - before, usize::from(at_owner), "{state}");
+    }
+    assert_eq!(came(&entry), 3);
+    // One that is gone has no calls: it is not known here either.
+    owner.stop.send(()).unwrap();
+    owner.task.await.unwrap();
+    let request = stateless("prompts/get", r#""name":"p","requestState":"other.abc","#);
+    entry
+        .check("POST /mcp", &headers, &request, 200, "other.abc")
+        .await;
+    assert_eq!(came(&entry), 4);
+}
+
 /// A replica that does what it is told with each connection.
 async fn fake_replica(answer: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
