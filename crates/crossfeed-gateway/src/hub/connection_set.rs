@@ -230,7 +230,7 @@ impl ConnectionSet {
         match method {
             method::TOOLS_CHANGED => self.tools_changed(server),
             method::PROMPTS_CHANGED => self.prompts.lock().is_current = false,
-            method::RESOURCES_CHANGED => self.resources.lock().is_learnt = false,
+            method::RESOURCES_CHANGED => self.resources.lock().changed(),
             _ => {}
         }
     }

@@ -59,7 +59,9 @@ pub(super) struct Resources {
     /// The charge of the templates.
     charge: Charge,
     /// Whether all lists were read since they last changed.
-    pub(super) is_learnt: bool,
+    is_learnt: bool,
+    /// How often lists have changed.
+    changes: u64,
 }
 
 /// A scheme and an authority, both in lower case.
@@ -127,7 +129,14 @@ impl Resources {
             listers: HashSet::new(),
             charge: account.nothing(),
             is_learnt: false,
+            changes: 0,
         }
+    }
+
+    /// A list has changed.
+    pub(super) fn changed(&mut self) {
+        self.is_learnt = false;
+        self.changes += 1;
     }
 
     /// Whether a server ever listed something.
@@ -358,8 +367,7 @@ impl Request {
     }
 
     async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
-        // A list that changes meanwhile is read again.
-        self.side.resources.lock().is_learnt = true;
+        let changes = self.side.resources.lock().changes;
         let params = asking(message).await;
         let params = params.as_ref().unwrap_or(&EMPTY);
         let links = self.capable("resources");
@@ -377,6 +385,9 @@ impl Request {
                 }
             }
         }
+        let mut resources = self.side.resources.lock();
+        // A list that changed meanwhile is read again.
+        resources.is_learnt = resources.changes == changes;
         Ok(())
     }
 }

@@ -155,6 +155,7 @@ impl Tasks {
     /// The owner as all processes know it. With one server, no other can have a task that is known.
     async fn owner_anywhere(&self, task: &str, is_sole: bool) -> Result<Owner, StoreError> {
         match self.owner(task) {
+            owner if self.has_all && is_sole => return Ok(owner),
             Owner::Ambiguous => return Ok(Owner::Ambiguous),
             Owner::One(server) if is_sole => return Ok(Owner::One(server)),
             Owner::One(_) | Owner::Unknown => {}
@@ -317,9 +318,11 @@ fn begun_by(result: &Bytes) -> Option<(String, Option<u64>)> {
     }
     let document = Document::new(result.clone());
     let text = |path: &[&str]| Some(members::at(&document, path)?.as_str()?.into_owned());
+    // `null` is without end.
     let number = |path: &[&str]| {
         let number = members::at(&document, path)?;
-        serde_json::from_slice::<u64>(number.raw()).ok()
+        let number = serde_json::from_slice::<Option<u64>>(number.raw()).ok()?;
+        Some(number.unwrap_or(u64::MAX))
     };
     if let Some(task) = text(&["task", ID]) {
         return Some((task, number(&["task", "ttl"])));
@@ -372,10 +375,10 @@ impl Client {
         let Some(task) = task.await else {
             return self.tasks.has_all;
         };
-        let is_sole = self.gateway.tools.naming().is_sole();
         let tasks = &self.tasks;
+        // What is known here goes on without the store: all other messages of the server wait behind it.
         tasks
-            .learn_of(link.server, std::slice::from_ref(&task), is_sole)
+            .learn_of(link.server, std::slice::from_ref(&task), true)
             .await;
         tasks.is_at(link.server, &task, true)
     }
@@ -469,7 +472,7 @@ impl Request {
 fn not_looked_up(error: &StoreError) -> RpcError {
     tracing::warn!(target: "crossfeed::gateway", error = with_causes(error), "cannot look up a task");
     let message =
-        format!("it cannot be found out whose the task is: {error}; send the request again");
+        format!("cannot look up the owner of the task: {error}; send the request again");
     RpcError::new(code::INTERNAL, message).with_data(json!({"code": error.code().as_str()}))
 }
 

@@ -43,6 +43,7 @@ use std::{
     ops::Deref,
     sync::Arc,
 };
+
 /// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
 const MAX_ROUNDS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 
@@ -475,7 +476,7 @@ impl ClientState {
             let same = is_same.then(|| round.ready.clone());
             Some((same, round.ready.sources.clone(), round.is_recorded))
         });
-        // What is not begun is not recorded, so that it matters to nobody whose data it holds.
+        // What is not begun is not recorded: whose data it holds decides nothing.
         let kept = self.kept_rounds.as_ref().filter(|_| is_begun);
         let known = match kept.zip(key) {
             Some((kept, (tool, state))) => {

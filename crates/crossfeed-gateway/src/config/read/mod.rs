@@ -15,6 +15,7 @@ use super::{
 use derive_setters::Setters;
 pub(crate) use fields::nearest;
 use fields::{Field, FromField as _};
+use reqwest::Url;
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -210,8 +211,11 @@ fn listen_at(field: Field<'_>, store: &StoreLocation) -> Option<ListenConfig> {
 fn advertised(field: &Field<'_>, store: &StoreLocation) -> Option<String> {
     let text = field.text()?;
     let text = text.strip_suffix('/').unwrap_or(&text);
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    if !matches!(scheme, Some("http" | "https")) || !is_origin(text) {
+    let is_whole = |url: &Url| {
+        let is_http = matches!(url.scheme(), "http" | "https");
+        is_http && url.has_host() && url.origin().ascii_serialization() == text
+    };
+    if !Url::parse(text).is_ok_and(|url| is_whole(&url)) {
         let what =
             "not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`";
         field.problem(what);
