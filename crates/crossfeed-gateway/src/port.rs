@@ -102,7 +102,7 @@ pub struct Peer {
     clippy::exhaustive_enums,
     reason = "a session is in one of these places"
 )]
-pub enum Recalled {
+pub enum SessionPlace {
     /// It is this process's from now on.
     Here(Box<KeptSession>),
     /// Another replica has it, and is alive.
@@ -145,8 +145,8 @@ pub trait Hub: Send + Sync {
         &self,
         _session: &str,
         _principal: &Principal,
-    ) -> Result<Recalled, RecallError> {
-        Ok(Recalled::Nowhere)
+    ) -> Result<SessionPlace, RecallError> {
+        Ok(SessionPlace::Nowhere)
     }
 
     /// Whether another replica is alive, though it may be about to end.

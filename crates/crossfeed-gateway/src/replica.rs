@@ -43,7 +43,14 @@ struct Lease {
     until: Option<Instant>,
     term: u64,
     leaves: bool,
+    /// When the record was last to be renewed, and whether it was.
+    last: Option<(Instant, bool)>,
 }
+
+/// Another request has found out that the record cannot be renewed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot say that this replica is alive")]
+struct NotRenewed;
 
 impl Replica {
     /// One that others reach at this address; dead until it was first [renewed](Self::renew). `name` is a word that no
@@ -89,11 +96,27 @@ impl Replica {
         (is_alive && !lease.leaves).then_some(lease.term)
     }
 
-    /// Says that it is alive.
+    /// Says that it is alive, once for all who ask for that at the same time.
     pub(crate) async fn renew(&self) -> Result<(), StoreError> {
+        let asked = Instant::now();
         let mut own = self.own.lock().await;
-        let leaves = self.lease.lock().leaves;
+        let last = self.lease.lock().last;
+        match last.filter(|(begun, _)| *begun > asked) {
+            Some((_, true)) => return Ok(()),
+            Some((_, false)) => {
+                let (source, retry) = (Box::new(NotRenewed), true);
+                return Err(StoreError::Unavailable { source, retry });
+            }
+            None => {}
+        }
         let begun = Instant::now();
+        let renewed = self.try_renew(&mut own, begun).await;
+        self.lease.lock().last = Some((begun, renewed.is_ok()));
+        renewed
+    }
+
+    async fn try_renew(&self, own: &mut OwnedRecord, begun: Instant) -> Result<(), StoreError> {
+        let leaves = self.lease.lock().leaves;
         let record = ReplicaRecord {
             address: self.address.clone(),
             leaves,
@@ -108,12 +131,18 @@ impl Replica {
         Ok(())
     }
 
+    /// Whether it is alive as far as it is to be: one that ends need not be.
+    pub(crate) fn is_current(&self) -> bool {
+        let leaves = self.lease.lock().leaves;
+        leaves || self.term().is_some()
+    }
+
     /// Renews the record as long as this is polled.
     pub(crate) async fn hold(&self) -> Infallible {
         loop {
             sleep(RENEW_INTERVAL).await;
             if let Err(error) = self.renew().await {
-                tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica is alive");
+                tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica is alive: others will take its sessions up");
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, MessageSink, Peer, RecallError, Recalled},
+    port::{Crowded, Hub, HubClient, MessageSink, Peer, RecallError, SessionPlace},
     principal::Principal,
     protocol::method,
 };
@@ -131,12 +131,12 @@ impl FakeHub {
 
 #[async_trait]
 impl Hub for FakeHub {
-    async fn recall(&self, _: &str, _: &Principal) -> Result<Recalled, RecallError> {
+    async fn recall(&self, _: &str, _: &Principal) -> Result<SessionPlace, RecallError> {
         if let Some(fault) = self.fault.lock().take() {
             return Err(fault.into());
         }
         let peer = self.peer.lock().clone();
-        Ok(peer.map_or(Recalled::Nowhere, Recalled::There))
+        Ok(peer.map_or(SessionPlace::Nowhere, SessionPlace::There))
     }
 
     async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {

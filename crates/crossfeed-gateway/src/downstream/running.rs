@@ -14,6 +14,9 @@ use tokio::sync::watch;
 #[derive(Debug, Default)]
 pub(super) struct Running(watch::Sender<()>);
 
+/// A request that runs until this is dropped.
+pub(super) struct Hold(#[expect(dead_code, reason = "only its end is known")] watch::Receiver<()>);
+
 impl Running {
     /// A request that runs until its answer went to the returned sink, or until that is dropped. The end of a subscription
     /// is not awaited.
@@ -27,6 +30,11 @@ impl Running {
         }
         let runs = Mutex::new(Some(self.0.subscribe()));
         Arc::new(Reply { outlet, runs })
+    }
+
+    /// A request that runs until the returned value is dropped.
+    pub(super) fn hold(&self) -> Hold {
+        Hold(self.0.subscribe())
     }
 
     /// Waits until none runs.

@@ -7,7 +7,7 @@ use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;
 
 /// What to do about a call that may have run, unless its tool says that it can be repeated.
-const FIND_OUT: &str =
+const UNKNOWN_OUTCOME_ADVICE: &str =
     "find out whether the call took effect; do not make it again before you know";
 
 /// The error of the protocol.
@@ -33,7 +33,7 @@ pub(super) fn tool(
         ErrorCode::UpstreamOutcomeUnknown if is_repeatable => {
             "making the call again does no harm: the tool says that it can be repeated"
         }
-        ErrorCode::UpstreamOutcomeUnknown => FIND_OUT,
+        ErrorCode::UpstreamOutcomeUnknown => UNKNOWN_OUTCOME_ADVICE,
         _ => "",
     };
     body.advice = (!advice.is_empty()).then(|| advice.to_owned());
@@ -43,7 +43,7 @@ pub(super) fn tool(
 /// The result of a tool call whose replica is gone.
 pub(super) fn lost(error: &RpcError, is_stateless: bool) -> Bytes {
     let mut body = ErrorBody::new(ErrorCode::UpstreamOutcomeUnknown, error.message.clone());
-    body.advice = Some(FIND_OUT.to_owned());
+    body.advice = Some(UNKNOWN_OUTCOME_ADVICE.to_owned());
     tools::refused(body, is_stateless)
 }
 

@@ -13,7 +13,7 @@ use super::{Client, Gateway, connection_set::ConnectionSet, initialize};
 use crate::{
     Revision,
     message::RpcError,
-    port::{HubClient as _, KeptSession, MessageSink, Peer, RecallError, Recalled},
+    port::{HubClient as _, KeptSession, MessageSink, Peer, RecallError, SessionPlace},
     principal::Principal,
     protocol::{code, method},
     records::{
@@ -94,12 +94,12 @@ impl Gateway {
         &self,
         session: &str,
         principal: &Principal,
-    ) -> Result<Recalled, RecallError> {
+    ) -> Result<SessionPlace, RecallError> {
         let Some(mut own) = self.record_of(session) else {
-            return Ok(Recalled::Nowhere);
+            return Ok(SessionPlace::Nowhere);
         };
         if let Some(replica) = &self.replica
-            && replica.term().is_none()
+            && !replica.is_current()
         {
             replica.renew().await?;
         }
@@ -108,10 +108,10 @@ impl Gateway {
             // Before the record is read: what is written after a lapse is newer.
             let term = self.term();
             let Some(mut record) = own.find::<SessionRecord>().await? else {
-                return Ok(Recalled::Nowhere);
+                return Ok(SessionPlace::Nowhere);
             };
             if record.principal != tag(principal) {
-                return Ok(Recalled::Nowhere);
+                return Ok(SessionPlace::Nowhere);
             }
             let Some(revisions) = record.revisions() else {
                 tracing::warn!(
@@ -119,10 +119,10 @@ impl Gateway {
                     revision = record.agreed,
                     "a session of before speaks a revision that this version does not know"
                 );
-                return Ok(Recalled::Nowhere);
+                return Ok(SessionPlace::Nowhere);
             };
             if let Some(peer) = self.peer_of(&record).await? {
-                return Ok(Recalled::There(peer));
+                return Ok(SessionPlace::There(peer));
             }
             // Before it is taken from another process.
             let reserved = match rooms.take() {
@@ -131,7 +131,7 @@ impl Gateway {
             };
             record.replica = self.replica_name();
             if own.take_up(&record, self.session_time()).await? {
-                return Ok(Recalled::Here(Box::new(KeptSession {
+                return Ok(SessionPlace::Here(Box::new(KeptSession {
                     own,
                     revisions,
                     record,
@@ -357,7 +357,7 @@ impl Client {
         if self.has_moved() || replica.term() == Some(term) {
             return Ok(!self.has_moved());
         }
-        if replica.term().is_none() {
+        if !replica.is_current() {
             replica.renew().await?;
         }
         match self.save().await {

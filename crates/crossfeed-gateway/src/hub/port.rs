@@ -6,8 +6,8 @@ use crate::{
     message::{Message, RpcError},
     metrics::Metrics,
     port::{
-        Disconnected, Hub, HubClient, KeptSession, MessageSink, Peer, RecallError, Recalled,
-        ServerHealth,
+        Disconnected, Hub, HubClient, KeptSession, MessageSink, Peer, RecallError, ServerHealth,
+        SessionPlace,
     },
     principal::Principal,
     protocol::method,
@@ -33,7 +33,11 @@ impl Hub for Gateway {
         client
     }
 
-    async fn recall(&self, session: &str, principal: &Principal) -> Result<Recalled, RecallError> {
+    async fn recall(
+        &self,
+        session: &str,
+        principal: &Principal,
+    ) -> Result<SessionPlace, RecallError> {
         self.recall_session(session, principal).await
     }
 

@@ -471,8 +471,7 @@ impl Request {
 /// It is not known whose a task is.
 fn not_looked_up(error: &StoreError) -> RpcError {
     tracing::warn!(target: "crossfeed::gateway", error = with_causes(error), "cannot look up a task");
-    let message =
-        format!("cannot look up the owner of the task: {error}; send the request again");
+    let message = format!("cannot look up the owner of the task: {error}; send the request again");
     RpcError::new(code::INTERNAL, message).with_data(json!({"code": error.code().as_str()}))
 }
 

@@ -35,6 +35,7 @@ use listen::Listen;
 use session::{ClientRequest, Session};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 

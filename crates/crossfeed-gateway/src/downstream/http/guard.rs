@@ -36,11 +36,8 @@ impl Guard {
         let mut hosts: Vec<String> = lower(&listen.hosts);
         // Other replicas name it so.
         let advertised = listen.advertise.as_deref().unwrap_or_default();
-        hosts.extend(
-            advertised
-                .split_once("://")
-                .map(|(_, host)| host.to_lowercase()),
-        );
+        let host = advertised.split_once("://").map(|(_, host)| host);
+        hosts.extend(host.map(|host| without_port(host).to_lowercase()));
         Self {
             address: listen.address,
             hosts,

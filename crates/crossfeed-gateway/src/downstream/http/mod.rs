@@ -21,7 +21,10 @@ mod tests;
 
 pub use token::{ListenerToken, ListenerTokenError};
 
-use super::{CLOSE_TIMEOUT, running::Running};
+use super::{
+    CLOSE_TIMEOUT,
+    running::{Hold, Running},
+};
 use crate::{
     budget::Budget,
     config::{Limits, ListenConfig, Rate},
@@ -66,6 +69,7 @@ use std::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
+    sync::watch as watch_channel,
     time::{Instant, Interval, MissedTickBehavior, timeout},
 };
 use watch::Readiness;
@@ -100,6 +104,8 @@ pub struct Http {
     connections: Arc<Connections>,
     running: Running,
     subscriptions: OpenStreams,
+    /// What was sent on to other replicas ends.
+    ends: watch_channel::Sender<bool>,
     metrics: Metrics,
     /// Other replicas, where they can reach this one.
     peers: Option<Peers>,
@@ -135,6 +141,7 @@ impl Http {
             connections: Connections::new(limits.connections(), listen.tokens.len()),
             running: Running::default(),
             subscriptions: OpenStreams::default(),
+            ends: watch_channel::Sender::new(false),
             metrics,
             peers: listen.advertise.as_ref().and_then(|_| Peers::new()),
             is_leaving: AtomicBool::new(false),
@@ -155,13 +162,13 @@ impl Http {
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.accept(&listener, &mut sweep, stop).await;
         self.is_leaving.store(true, Ordering::Release);
-        self.hub.leave().await;
         let drain = self.limits.drain.unwrap_or(match self.peers {
             Some(_) => DRAIN_TIME,
             None => Duration::ZERO,
         });
         let drained = tokio::time::sleep(drain);
-        self.accept(&listener, &mut sweep, drained).await;
+        let serving = self.accept(&listener, &mut sweep, drained);
+        tokio::join!(self.hub.leave(), serving);
         drop(listener);
         self.end().await;
     }
@@ -263,6 +270,7 @@ impl Http {
         if timeout(CLOSE_TIMEOUT, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not close in time");
         }
+        self.ends.send_replace(true);
         self.subscriptions.end();
         let _ = timeout(self.limits.shutdown, self.connections.end()).await;
     }
@@ -375,9 +383,8 @@ impl Http {
             }
             (_, path) if path != self.path => Err(not_allowed()),
             (&Method::POST, _) => {
-                if !self.is_counted_elsewhere(request.headers(), &who) {
-                    let counted = self.rates.count(&who).await;
-                    counted.map_err(|exceeded| too_many(&exceeded))?;
+                if self.counts_at_once(request.headers()) {
+                    self.count(&who).await?;
                 }
                 self.post(request, who).await
             }
@@ -385,6 +392,12 @@ impl Http {
             (&Method::DELETE, _) => self.delete(request.headers(), &who).await,
             _ => Err(not_allowed()),
         }
+    }
+
+    /// Counts a request of a holder.
+    async fn count(&self, principal: &Principal) -> Result<(), Box<Answer>> {
+        let counted = self.rates.count(principal).await;
+        counted.map_err(|exceeded| too_many(&exceeded))
     }
 
     fn too_many_connections(&self) -> Box<Answer> {

@@ -7,7 +7,7 @@
 //! - A wait for a replica ends soon after that one has died.
 
 use super::{
-    Http,
+    Hold, Http,
     answer::{Answer, body, json, refuse},
     post::{away, later},
     session::BusySession,
@@ -22,7 +22,7 @@ use crate::{
         method,
     },
     replica::{LEASE_TIME, replica_of},
-    upstream::http::client,
+    upstream::http::impatient_client,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -32,7 +32,8 @@ use hyper::{
     body::Frame,
     header::{
         ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
-        HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+        HeaderName, HeaderValue, ORIGIN, PROXY_AUTHORIZATION, RETRY_AFTER, TE, TRAILER,
+        TRANSFER_ENCODING, UPGRADE,
     },
 };
 use lru::LruCache;
@@ -44,7 +45,7 @@ use std::{
 };
 use tokio::{
     sync::mpsc,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 /// How many sessions are remembered that other replicas have.
@@ -52,6 +53,8 @@ const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 /// How long a replica may be out of reach: until others may take its sessions up, and a little more.
 const REACH_TIMEOUT: Duration = LEASE_TIME.saturating_add(Duration::from_secs(4));
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// How long connecting to a replica may take: what could not be sent is not lost.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often it is asked whether a replica is alive that says nothing.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -71,6 +74,7 @@ const OWN_HEADERS: &[HeaderName] = &[
     TRAILER,
     TRANSFER_ENCODING,
     UPGRADE,
+    PROXY_AUTHORIZATION,
 ];
 
 /// The other replicas, as far as this one has asked for them.
@@ -89,7 +93,7 @@ pub(super) enum Place {
 }
 
 /// What became of a request about a session.
-pub(super) enum Reached {
+pub(super) enum Route {
     /// This replica has the session, and answers.
     Session(BusySession),
     /// Another had it, and answered.
@@ -107,7 +111,7 @@ enum NoAnswer {
 impl Peers {
     /// None where no request can be sent at all.
     pub(super) fn new() -> Option<Self> {
-        let client = client(true).inspect_err(
+        let client = impatient_client(true, CONNECT_TIMEOUT).inspect_err(
             |error| tracing::error!(%error, "cannot send requests on to other replicas"),
         );
         Some(Self {
@@ -129,7 +133,7 @@ impl Peers {
         self.known.lock().put(session.to_owned(), place);
     }
 
-    fn forget(&self, session: &str) {
+    pub(super) fn forget(&self, session: &str) {
         self.known.lock().pop(session);
     }
 
@@ -153,13 +157,9 @@ pub(super) fn is_sent_on(headers: &HeaderMap) -> bool {
 }
 
 impl Http {
-    /// Whether a request is about a session that another replica is known to have, which counts it.
-    pub(super) fn is_counted_elsewhere(&self, headers: &HeaderMap, principal: &Principal) -> bool {
-        let session = only(headers, header::SESSION).ok().flatten();
-        let peers = self.peers.as_ref().filter(|_| !is_sent_on(headers));
-        session
-            .zip(peers)
-            .is_some_and(|(session, peers)| peers.known(session, principal).is_some())
+    /// Whether a request is counted as soon as it comes. Others are where the session is.
+    pub(super) fn counts_at_once(&self, headers: &HeaderMap) -> bool {
+        self.peers.is_none() || !headers.contains_key(header::SESSION)
     }
 
     /// The session that a request is about, or the answer of the replica that has it. `message` is what was posted.
@@ -169,12 +169,19 @@ impl Http {
         headers: &HeaderMap,
         principal: &Principal,
         message: Option<&Message>,
-    ) -> Result<Reached, Box<Answer>> {
+    ) -> Result<Route, Box<Answer>> {
         let id = message.and_then(Message::id);
         let until = Instant::now() + REACH_TIMEOUT;
+        // Until it is answered, it runs here, too.
+        let runs = self.running.hold();
         loop {
             let peer = match self.session(headers, principal, id).await? {
-                Place::Here(session) => return Ok(Reached::Session(session)),
+                Place::Here(session) => {
+                    if message.is_some() && !self.counts_at_once(headers) {
+                        self.count(principal).await?;
+                    }
+                    return Ok(Route::Session(session));
+                }
                 Place::There(peer) => peer,
             };
             if is_sent_on(headers) {
@@ -187,26 +194,26 @@ impl Http {
                 Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
                     let request = message.filter(|message| message.kind() == Kind::Request);
                     let lost = request.map(|request| self.hub.lost(request, false));
-                    return Ok(Reached::Answer(self.pass_back(response, peer, lost)));
+                    let runs = request.map(|_| runs);
+                    let answer = self.pass_back(response, peer, lost, runs);
+                    return Ok(Route::Answer(answer));
                 }
                 Err(NoAnswer::Lost) => {
+                    self.forget(headers);
                     if let Some(message) = message.filter(|message| !may_be_repeated(message)) {
                         let lost = json(StatusCode::OK, &self.hub.lost(message, false));
-                        return Ok(Reached::Answer(lost));
+                        return Ok(Route::Answer(lost));
                     }
                 }
-                Ok(_) | Err(NoAnswer::Unsent) => {}
-            }
-            if let (Some(peers), Ok(Some(session))) = (&self.peers, only(headers, header::SESSION))
-            {
-                peers.forget(session);
+                Ok(_) | Err(NoAnswer::Unsent) => self.forget(headers),
             }
             if Instant::now() >= until {
                 tracing::warn!(
                     address = peer.address,
-                    "cannot reach the replica that has a session"
+                    "cannot reach the replica that has a session: is its `listen.advertise` right?"
                 );
-                let what = "the replica that has the session cannot be reached";
+                let what =
+                    "the replica that has the session cannot be reached: send the request again";
                 return Err(later(id, &RpcError::new(code::INTERNAL, what)));
             }
             sleep(RETRY_INTERVAL).await;
@@ -235,9 +242,10 @@ impl Http {
             return Ok(None);
         };
         let lost = self.hub.lost(message, true);
+        let runs = self.running.hold();
         let sent = self.send_on(&peer, Method::POST, headers, Some(message));
         Ok(match sent.await {
-            Ok(response) => Some(self.pass_back(response, peer, Some(lost))),
+            Ok(response) => Some(self.pass_back(response, peer, Some(lost), Some(runs))),
             Err(NoAnswer::Lost) => Some(json(StatusCode::OK, &lost)),
             Err(NoAnswer::Unsent) => None,
         })
@@ -254,9 +262,14 @@ impl Http {
         let Some(peers) = &self.peers else {
             return Err(NoAnswer::Unsent);
         };
+        let named = headers.get_all(CONNECTION).iter();
+        let named = named.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+        let of_connection: Vec<String> = named.map(|name| name.trim().to_lowercase()).collect();
         let mut passed: HeaderMap = headers
             .iter()
-            .filter(|(name, _)| !OWN_HEADERS.contains(name))
+            .filter(|(name, _)| {
+                !OWN_HEADERS.contains(name) && !of_connection.iter().any(|of| of == name.as_str())
+            })
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         passed.insert(header::SENT_ON, HeaderValue::from_static("1"));
@@ -268,6 +281,7 @@ impl Http {
         let mut sending = pin!(request.send());
         loop {
             tokio::select! {
+                () = self.ended() => return Err(NoAnswer::Lost),
                 sent = &mut sending => return sent.map_err(|error| {
                     if error.is_connect() || error.is_builder() {
                         NoAnswer::Unsent
@@ -282,8 +296,31 @@ impl Http {
         }
     }
 
+    /// Waits until what was sent on is to end.
+    async fn ended(&self) {
+        let mut ends = self.ends.subscribe();
+        let _ = ends.wait_for(|ends| *ends).await.is_ok();
+    }
+
+    /// Has the record say again who has the session of a request.
+    fn forget(&self, headers: &HeaderMap) {
+        let session = only(headers, header::SESSION).ok().flatten();
+        if let (Some(peers), Some(session)) = (&self.peers, session) {
+            peers.forget(session);
+        }
+    }
+
+    /// Whether a replica answers at its address.
+    async fn answers(&self, peer: &Peer) -> bool {
+        let Some(peers) = &self.peers else {
+            return false;
+        };
+        let asked = peers.client.get(format!("{}/healthz", peer.address)).send();
+        matches!(timeout(CONNECT_TIMEOUT, asked).await, Ok(Ok(_)))
+    }
+
     /// Whether a replica is alive, as far as that can be known.
-    async fn is_alive(&self, peer: &Peer) -> bool {
+    pub(super) async fn is_alive(&self, peer: &Peer) -> bool {
         let Some(peers) = &self.peers else {
             return false;
         };
@@ -306,6 +343,7 @@ impl Http {
         mut response: Response,
         peer: Peer,
         lost: Option<Message>,
+        runs: Option<Hold>,
     ) -> Answer {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
@@ -314,9 +352,11 @@ impl Http {
         let (sender, receiver) = mpsc::channel(1);
         let http = Arc::clone(self);
         tokio::spawn(async move {
+            let _runs = runs;
             let mut between = Between::default();
-            loop {
+            let is_gone = loop {
                 tokio::select! {
+                    () = http.ended() => break true,
                     chunk = response.chunk() => match chunk {
                         Ok(Some(bytes)) => {
                             between.read(&bytes);
@@ -325,15 +365,16 @@ impl Http {
                             }
                         }
                         Ok(None) => return,
-                        Err(_) => break,
+                        // A client that can resume the stream gets the rest from a replica that goes on.
+                        Err(_) => break !(between.names_events && http.answers(&peer).await),
                     },
                     () = sender.closed() => return,
                     () = sleep(LOOK_INTERVAL) => if !http.is_alive(&peer).await {
-                        break;
+                        break true;
                     }
                 }
-            }
-            if let Some(lost) = lost.filter(|_| between.is_so()) {
+            };
+            if let Some(lost) = lost.filter(|_| is_gone && between.is_so()) {
                 let event = [b"data: ".as_slice(), &lost.to_bytes(), b"\n\n"].concat();
                 let _ = sender.send(event.into()).await;
             }
@@ -407,6 +448,8 @@ struct Between {
     /// How many line ends are last, two at most.
     ends: usize,
     has_begun: bool,
+    /// The first event has an id.
+    names_events: bool,
 }
 
 impl Between {
@@ -419,6 +462,7 @@ impl Between {
             last
         };
         self.ends = self.ends.min(2);
+        self.names_events |= !self.has_begun && bytes.starts_with(b"id:");
         self.has_begun = true;
     }
 

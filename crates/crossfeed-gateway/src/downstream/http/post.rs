@@ -4,7 +4,7 @@ use super::{
     Http,
     answer::{Answer, AnswerResult, body as answer, json, refuse, status},
     body::{self, BodyError},
-    peers::{Place, Reached, is_sent_on},
+    peers::{Place, Route, is_sent_on},
     reply::{NewSession, Reply, leaving},
     session::Session,
     stateless,
@@ -15,7 +15,7 @@ use crate::{
     downstream::too_large,
     message::{Id, Kind, Message, RpcError},
     metrics::families::CLIENT_NO_MESSAGES,
-    port::{Crowded, HubClient, MessageSink, RecallError, Recalled},
+    port::{Crowded, HubClient, MessageSink, RecallError, SessionPlace},
     principal::Principal,
     protocol::{
         code,
@@ -132,8 +132,8 @@ impl Http {
         } else {
             let reached = self.reach(Method::POST, headers, principal, Some(&message));
             match reached.await? {
-                Reached::Session(session) => session,
-                Reached::Answer(answer) => return Ok(answer),
+                Route::Session(session) => session,
+                Route::Answer(answer) => return Ok(answer),
             }
         };
         let session = Arc::clone(&busy);
@@ -149,7 +149,8 @@ impl Http {
         if begins && let Err(crowded) = Arc::clone(&session.client).reserve().await {
             return Err(self.crowded(message.id(), crowded));
         }
-        let stream = session.stream(message.request_id());
+        let id = message.request_id().cloned();
+        let stream = session.stream(id.as_ref());
         let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
             busy: Some(busy),
@@ -169,7 +170,7 @@ impl Http {
             Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
             Ok(Some(answer)) => {
                 // The client accepts streams only: the answer goes on one of its own.
-                let stream = session.stream(None);
+                let stream = session.stream(id.as_ref());
                 let _ = stream.send(answer).await;
                 self.stream(&session, &stream)
             }
@@ -213,6 +214,7 @@ impl Http {
         let peers = self.peers.as_ref();
         if let Some(peer) = peers.and_then(|peers| peers.known(session, principal))
             && !is_sent_on(headers)
+            && self.is_alive(&peer).await
         {
             return Ok(Place::There(peer));
         }
@@ -227,14 +229,19 @@ impl Http {
             RecallError::Crowded(crowded) => self.crowded(id, crowded),
         })?;
         let kept = match recalled {
-            Recalled::Here(kept) => *kept,
-            Recalled::There(peer) => {
+            SessionPlace::Here(kept) => {
+                if let Some(peers) = peers {
+                    peers.forget(session);
+                }
+                *kept
+            }
+            SessionPlace::There(peer) => {
                 if let Some(peers) = peers {
                     peers.remember(session, &peer, principal);
                 }
                 return Ok(Place::There(peer));
             }
-            Recalled::Nowhere => {
+            SessionPlace::Nowhere => {
                 let what = begin("there is no such session");
                 return Err(refused(StatusCode::NOT_FOUND, what));
             }
@@ -268,8 +275,8 @@ impl Http {
         }
         let reached = self.reach(Method::GET, headers, principal, None);
         let session = match reached.await? {
-            Reached::Session(session) => session,
-            Reached::Answer(answer) => return Ok(answer),
+            Route::Session(session) => session,
+            Route::Answer(answer) => return Ok(answer),
         };
         let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
         let last_event = only(headers, header::LAST_EVENT);
@@ -288,8 +295,8 @@ impl Http {
         for _ in 0..MAX_TAKINGS {
             let reached = self.reach(Method::DELETE, headers, principal, None);
             let session = match reached.await? {
-                Reached::Session(session) => session,
-                Reached::Answer(answer) => return Ok(answer),
+                Route::Session(session) => session,
+                Route::Answer(answer) => return Ok(answer),
             };
             let ended = session.client.end_kept().await;
             if ended.map_err(|error| away(None, &error))? {
@@ -309,6 +316,9 @@ impl Http {
         message: Message,
         principal: Principal,
     ) -> AnswerResult {
+        if !self.counts_at_once(headers) {
+            self.count(&principal).await?;
+        }
         if let Some(answer) = self.continued(headers, &message).await? {
             return Ok(answer);
         }

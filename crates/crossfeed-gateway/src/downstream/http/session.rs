@@ -35,6 +35,8 @@ pub(super) struct Sessions {
     /// How many one principal may have.
     share: usize,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// Those that other processes have taken up, and of which requests still run here.
+    left: Mutex<Vec<Arc<Session>>>,
 }
 
 /// One session.
@@ -86,6 +88,7 @@ impl Sessions {
             share: share_of(most, principals),
             turns: Mutex::default(),
             sessions: Mutex::default(),
+            left: Mutex::default(),
         }
     }
 
@@ -168,7 +171,8 @@ impl Sessions {
         turn.lock_owned().await
     }
 
-    /// The session with this id, if it belongs to the principal. One that another process has taken up is dropped.
+    /// The session with this id, if it belongs to the principal. One that another process has taken up is dropped, once no
+    /// request of it runs.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<BusySession> {
         let mut all = self.sessions.lock();
         let session = all.get(id)?;
@@ -177,7 +181,11 @@ impl Sessions {
         }
         if session.client.has_moved() {
             let session = all.remove(id)?;
-            session.close_soon();
+            if session.is_left_behind() {
+                session.close_soon();
+            } else {
+                self.left.lock().push(session);
+            }
             return None;
         }
         // The list is free again once it is known that the session makes room for no other.
@@ -213,6 +221,10 @@ impl Sessions {
             session.is_unused(idle) || session.is_left_behind()
         };
         let over: Vec<_> = self.sessions.lock().extract_if(is_over).collect();
+        let mut left = self.left.lock();
+        let done = left.extract_if(.., |session| session.is_left_behind());
+        done.for_each(Session::close_soon);
+        drop(left);
         for (_, session) in over {
             if !session.client.has_moved() {
                 tracing::info!("closed an idle session");
@@ -224,8 +236,10 @@ impl Sessions {
     /// Ends all with this process; those that are kept go on in another.
     pub(super) async fn close(&self) {
         let all = std::mem::take(&mut *self.sessions.lock());
-        all.values().for_each(|session| session.client.leave());
-        futures_util::future::join_all(all.values().map(|session| session.close())).await;
+        let left = std::mem::take(&mut *self.left.lock());
+        let all: Vec<_> = all.into_values().chain(left).collect();
+        all.iter().for_each(|session| session.client.leave());
+        futures_util::future::join_all(all.iter().map(|session| session.close())).await;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fake::{ConnectionSet, SOON, Server, World};
 use crate::{
     config::{GatewayConfig, ListenConfig, Prefix},
-    port::{Hub as _, KeptSession, RecallError, Recalled},
+    port::{Hub as _, KeptSession, RecallError, SessionPlace},
     principal::Principal,
     records::fake::LastingStore,
 };
@@ -44,9 +44,9 @@ async fn begun(world: &World, session: &str, holder: &str) -> (ConnectionSet, Se
 
 async fn recalled(world: &World, session: &str, holder: &str) -> Option<KeptSession> {
     match world.gateway.recall(session, &named(holder)).await.unwrap() {
-        Recalled::Here(kept) => Some(*kept),
-        Recalled::Nowhere => None,
-        Recalled::There(peer) => panic!("{peer:?}"),
+        SessionPlace::Here(kept) => Some(*kept),
+        SessionPlace::Nowhere => None,
+        SessionPlace::There(peer) => panic!("{peer:?}"),
     }
 }
 
@@ -149,7 +149,7 @@ async fn a_session_is_its_principals_alone_and_ends_for_good() {
     assert!(recalled(&after, "s1", "bob").await.is_none());
     assert!(recalled(&after, "s2", "alice").await.is_none());
     let anonymous = after.gateway.recall("s1", &Principal::Anonymous).await;
-    assert!(matches!(anonymous.unwrap(), Recalled::Nowhere));
+    assert!(matches!(anonymous.unwrap(), SessionPlace::Nowhere));
     let (client, _server) = resumed(&after, "s1", "alice").await;
     client.client.close().await;
     assert!(recalled(&after, "s1", "alice").await.is_none());
@@ -454,9 +454,9 @@ async fn a_session_stays_with_its_replica_while_that_lives() {
     let (client, mut server) = begun(&one, "s1", "alice").await;
     call(&client, &mut server, "{}", "one").await;
     let there = async || match other.gateway.recall("s1", &named("alice")).await {
-        Ok(Recalled::There(peer)) => Some(peer),
-        Ok(Recalled::Nowhere) => None,
-        Ok(Recalled::Here(_)) => panic!("taken"),
+        Ok(SessionPlace::There(peer)) => Some(peer),
+        Ok(SessionPlace::Nowhere) => None,
+        Ok(SessionPlace::Here(_)) => panic!("taken"),
         Err(error) => panic!("{error}"),
     };
     let peer = there().await.unwrap();
@@ -469,7 +469,7 @@ async fn a_session_stays_with_its_replica_while_that_lives() {
     assert!(client.client.is_own().await.unwrap());
     // Another principal learns nothing of it.
     let anothers = other.gateway.recall("s1", &named("bob")).await;
-    assert!(matches!(anothers, Ok(Recalled::Nowhere)));
+    assert!(matches!(anothers, Ok(SessionPlace::Nowhere)));
     // It was paused for longer than others wait, and finds out before it serves.
     tokio::time::sleep(Duration::from_secs(7)).await;
     assert!(!other.gateway.is_alive(&peer).await.unwrap());
@@ -481,12 +481,12 @@ async fn a_session_stays_with_its_replica_while_that_lives() {
     let answer = call(&moved, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "two").await;
     assert!(answer.contains("one for"), "{answer}");
     let back = one.gateway.recall("s1", &named("alice")).await;
-    assert!(matches!(back, Ok(Recalled::There(peer)) if peer.address == "http://other"));
+    assert!(matches!(back, Ok(SessionPlace::There(peer)) if peer.address == "http://other"));
     // One that ends lets it go at once, and takes part in nothing more.
     other.gateway.leave().await;
     assert!(matches!(
         one.gateway.recall("s1", &named("alice")).await,
-        Ok(Recalled::Here(_))
+        Ok(SessionPlace::Here(_))
     ));
     assert!(!moved.client.is_own().await.unwrap());
 }
@@ -501,7 +501,7 @@ async fn of_a_replica_that_comes_back_and_another_one_has_the_session() {
     tokio::time::sleep(Duration::from_secs(7)).await;
     assert!(client.client.is_own().await.unwrap());
     let recalled = other.gateway.recall("s1", &named("alice")).await;
-    assert!(matches!(recalled, Ok(Recalled::There(_))));
+    assert!(matches!(recalled, Ok(SessionPlace::There(_))));
     // The store is away: it is not known.
     tokio::time::sleep(Duration::from_secs(7)).await;
     store.is_away.store(true, Ordering::Relaxed);

@@ -85,6 +85,7 @@ impl World {
         let mut world = Self::new(servers, flows);
         let config = GatewayConfig {
             session: session.map(str::to_owned),
+            prefix: Prefix::Always,
             ..(*world.tools.config).clone()
         };
         let engine = Engine::new(EngineOptions::default(), store.clone());

@@ -71,8 +71,7 @@ async fn hops(session: Option<&str>, hops: Vec<Hop>) {
             fitting.next().is_none_or(|rule| rule.allow)
         });
         let calls: Vec<_> = of.iter().map(|(id, _)| id).collect();
-        let (_, name) = tool.split_once('/').unwrap();
-        let call = refers(name, &calls);
+        let call = refers(&tool.replace('/', "__"), &calls);
         if may {
             let id = recorded(&gateways[at], call, "x").await;
             sources.insert(tool);
@@ -107,12 +106,12 @@ async fn a_result_of_unknown_sources_goes_nowhere() {
     let store = LastingStore::new();
     let world = World::of(&store, None, servers(), Vec::new()).await;
     let before = world.client(caller(named("ada"), None)).await;
-    let id = recorded(&before, params("other", json!({})), "x").await;
+    let id = recorded(&before, params("c__other", json!({})), "x").await;
     let after = gateway(&store, None).await;
-    let refused = refusal(&after, refers("via", &[&id])).await;
+    let refused = refusal(&after, refers("a__via", &[&id])).await;
     let expected = format!("flow.refused: the sources of the result of call `{id}` are unknown");
     assert!(refused.starts_with(&expected), "{refused}");
-    forward(&before, refers("via", &[&id])).await;
+    forward(&before, refers("a__via", &[&id])).await;
 }
 
 /// Rules go by the names of servers: under another name the data would be anyone's.
@@ -121,7 +120,7 @@ async fn data_of_a_server_that_has_another_name_by_now_goes_nowhere() {
     let store = LastingStore::new();
     let id = recorded(
         &gateway(&store, None).await,
-        params("secret", json!({})),
+        params("s__secret", json!({})),
         "x",
     )
     .await;
@@ -130,22 +129,22 @@ async fn data_of_a_server_that_has_another_name_by_now_goes_nowhere() {
     let rules = vec![FlowRule::new("no", "t/*", "b/*", false)];
     let world = World::of(&store, None, renamed, rules).await;
     let client = world.client(caller(named("ada"), None)).await;
-    let refused = refusal(&client, refers("sink", &[&id])).await;
+    let refused = refusal(&client, refers("b__sink", &[&id])).await;
     assert!(refused.contains("are unknown"), "{refused}");
 }
 
 /// A call of `via` that is asked back, with the secret.
 async fn asked(client: &ClientTools, state: &str) {
-    let secret = recorded(client, params("secret", json!({})), "x").await;
-    let call = forward(client, refers("via", &[&secret])).await;
+    let secret = recorded(client, params("s__secret", json!({})), "x").await;
+    let call = forward(client, refers("a__via", &[&secret])).await;
     call.pending.finish(question(state)).await;
 }
 
 /// Where the result of a call that continues may not go.
 async fn assert_holds_secret(client: &ClientTools, other: &ClientTools, state: &str) {
-    let id = recorded(client, continued("via", &json!(state)), "y").await;
-    forward(other, refers("other", &[&id])).await;
-    let refused = refusal(other, refers("sink", &[&id])).await;
+    let id = recorded(client, continued("a__via", &json!(state)), "y").await;
+    forward(other, refers("c__other", &[&id])).await;
+    let refused = refusal(other, refers("b__sink", &[&id])).await;
     assert!(refused.contains("results of `s/secret` to"), "{refused}");
 }
 
@@ -167,15 +166,15 @@ async fn a_call_goes_on_from_a_state_at_another_gateway() {
             caller(named("ada"), Some("2")),
         ] {
             let other = world.client(other).await;
-            refused_as_unknown(&other, "via", &json!("st")).await;
+            refused_as_unknown(&other, "a__via", &json!("st")).await;
         }
-        refused_as_unknown(&two, "other", &json!("st")).await;
-        refused_as_unknown(&two, "via", &json!("ts")).await;
+        refused_as_unknown(&two, "c__other", &json!("st")).await;
+        refused_as_unknown(&two, "a__via", &json!("ts")).await;
         // Nor for ever: neither there nor here.
         tokio::time::advance(ROUND_TIME + Duration::from_secs(1)).await;
         assert_eq!(store.keys("rounds").len(), 0);
-        refused_as_unknown(&two, "via", &json!("st")).await;
-        refused_as_unknown(&one, "via", &json!("st")).await;
+        refused_as_unknown(&two, "a__via", &json!("st")).await;
+        refused_as_unknown(&one, "a__via", &json!("st")).await;
     }
 }
 
@@ -185,7 +184,7 @@ async fn a_state_of_several_calls_holds_the_data_of_all() {
     let store = LastingStore::new();
     let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
     let plain = async |client: &ClientTools| {
-        let call = forward(client, params("via", json!({}))).await;
+        let call = forward(client, params("a__via", json!({}))).await;
         call.pending.finish(question("st")).await;
     };
     plain(&one).await;
@@ -199,7 +198,7 @@ async fn a_state_of_several_calls_holds_the_data_of_all() {
     plain(&one).await;
     store.is_full.store(false, Ordering::Relaxed);
     assert_eq!(store.keys("rounds").len(), 0);
-    refused_as_unknown(&two, "via", &json!("st")).await;
+    refused_as_unknown(&two, "a__via", &json!("st")).await;
 }
 
 #[tokio::test]
@@ -214,7 +213,7 @@ async fn a_state_that_cannot_be_read_is_unknown() {
         &format!(r#"{{"format":1,"of":"{key}","sources":"{later}"}}"#),
     );
     for gateway in [&one, &two] {
-        refused_as_unknown(gateway, "via", &json!("st")).await;
+        refused_as_unknown(gateway, "a__via", &json!("st")).await;
     }
 }
 
@@ -225,5 +224,5 @@ async fn without_rules_no_round_is_recorded() {
     let client = world.client(caller(named("ada"), None)).await;
     asked(&client, "st").await;
     assert_eq!(store.keys("rounds").len(), 0);
-    forward(&client, continued("via", &json!("st"))).await;
+    forward(&client, continued("a__via", &json!("st"))).await;
 }

@@ -38,7 +38,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use wire::Wire;
-pub(crate) use wire::client;
+pub(crate) use wire::impatient_client;
 
 /// Messages that may wait to be posted before a sender has to.
 const MAX_WAITING: usize = 64;

@@ -175,7 +175,15 @@ pub(in crate::upstream) fn cause(error: &reqwest::Error) -> String {
 }
 
 /// An HTTP client that follows no redirections, reads no environment, and brings its own provider of cryptography.
-pub(crate) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
+pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
+    impatient_client(takes_tls, CONNECT_TIMEOUT)
+}
+
+/// The same with a time of its own for connecting.
+pub(crate) fn impatient_client(
+    takes_tls: bool,
+    connect_timeout: Duration,
+) -> Result<Client, UpstreamError> {
     Client::builder()
         .tls_backend_preconfigured(tls(takes_tls)?)
         .redirect(reqwest::redirect::Policy::none())
@@ -184,7 +192,7 @@ pub(crate) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
         .retry(reqwest::retry::never())
         .referer(false)
         .user_agent(concat!("crossfeed/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout)
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(UNUSED_SOCKETS)
         .tcp_nodelay(true)

@@ -49,7 +49,7 @@ async fn a_request_reaches_its_session_through_any_replica() {
 }
 
 #[tokio::test]
-async fn a_replica_that_has_no_such_session_any_more_is_asked_once() {
+async fn nothing_goes_round_between_replicas() {
     let one = replica_of(None).await;
     let session = one.session("").await;
     let other = replica_of(Some(one.address)).await;
@@ -127,6 +127,19 @@ async fn fake_replica(answer: &'static str) -> SocketAddr {
     address
 }
 
+/// A replica that answers one connection, and is gone before that ends.
+async fn gone_after(answer: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        drop(listener);
+        let _ = socket.read(&mut [0; 4096]).await;
+        socket.write_all(answer.as_bytes()).await.unwrap();
+    });
+    address
+}
+
 const SESSION: &str = "mcp-session-id: x";
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -147,17 +160,110 @@ async fn what_a_replica_took_and_never_answered_may_have_run() {
     assert!(list.starts_with("HTTP/1.1 404"), "{list}");
 }
 
+/// Each call says so, and the next is made where the session is taken up.
+#[tokio::test]
+async fn a_replica_that_died_is_asked_no_second_time() {
+    let silent = fake_replica("").await;
+    let entry = replica_of(Some(silent)).await;
+    let gone = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        *entry.hub.peer.lock() = None;
+    };
+    let first = async {
+        entry
+            .post(SESSION, &request(1, "tools/call"))
+            .await
+            .end()
+            .await
+    };
+    let (first, ()) = tokio::join!(first, gone);
+    assert!(first.contains("upstream.outcome_unknown"), "{first}");
+    let second = entry.post(SESSION, &request(2, "tools/call")).await;
+    let second = second.end().await;
+    assert!(second.starts_with("HTTP/1.1 404"), "{second}");
+}
+
+#[tokio::test]
+async fn a_request_is_counted_once_wherever_it_comes() {
+    let rated = async |peer: Option<SocketAddr>| {
+        let served = served_with(|listen, _| {
+            listen.advertise = Some(format!("http://{}", listen.address));
+            listen.anonymous = false;
+            let mut ada = TokenConfig::new("ada", "0123456789abcdef");
+            let requests = std::num::NonZeroU32::new(4).unwrap();
+            let per = Duration::from_secs(3600);
+            ada.rate = Some(Rate { requests, per });
+            listen.tokens = vec![ada];
+        })
+        .await;
+        *served.hub.peer.lock() = peer.map(|address| Peer {
+            name: "other".to_owned(),
+            address: format!("http://{address}"),
+        });
+        served
+    };
+    let owner = rated(None).await;
+    let entry = rated(Some(owner.address)).await;
+    let token = "authorization: Bearer 0123456789abcdef";
+    let session = owner.session(token).await;
+    let headers = format!("{token}|{session}");
+    for replica in [&entry, &owner, &entry] {
+        replica
+            .check("POST /mcp", &headers, &request(1, "x"), 200, "")
+            .await;
+    }
+    // What the client says of the way changes nothing.
+    for more in ["", "|crossfeed-sent-on: 1"] {
+        let headers = format!("{headers}{more}");
+        owner
+            .check("POST /mcp", &headers, &request(1, "x"), 429, "")
+            .await;
+    }
+    entry
+        .check("POST /mcp", &headers, &request(1, "x"), 429, "retry-after")
+        .await;
+}
+
+/// What runs here ends here, though another replica has the session by now.
+#[tokio::test]
+async fn a_call_runs_on_when_its_session_is_taken_up() {
+    let owner = replica_of(None).await;
+    let session = owner.session("").await;
+    let mut call = owner.post(&session, &request(1, "hold")).await;
+    call.until("retry").await;
+    let client = owner.hub.client(0);
+    client.has_moved.store(true, Ordering::Release);
+    owner
+        .check("POST /mcp", &session, &request(2, "x"), 404, "")
+        .await;
+    assert!(!client.is_closed());
+    owner.hub.release().await;
+    call.until("released").await;
+    owner.stop.send(()).unwrap();
+    owner.task.await.unwrap();
+    assert!(client.is_closed());
+}
+
 #[tokio::test]
 async fn a_stream_that_breaks_says_what_became_of_its_request() {
     let event = "id: 1-0\ndata: {}\n\n";
     let whole: &'static str = format!("{STREAM}{:x}\r\n{event}\r\n", event.len()).leak();
-    let entry = replica_of(Some(fake_replica(whole).await)).await;
+    let entry = replica_of(Some(gone_after(whole).await)).await;
     let call = entry.post(SESSION, &request(7, "tools/call")).await;
     let call = call.end().await;
     assert!(
         call.contains("id: 1-0") && call.contains("upstream.outcome_unknown"),
         "{call}"
     );
+    // A replica that goes on has the rest for those who can ask for it.
+    let owner = replica_of(None).await;
+    let session = owner.session("").await;
+    let entry = replica_of(Some(owner.address)).await;
+    let mut call = entry.post(&session, &request(3, "hold")).await;
+    call.until("retry").await;
+    owner.stop.send(()).unwrap();
+    owner.hub.release().await;
+    assert!(call.end().await.contains("released"));
     // Nothing can be put behind half an event.
     let half: &'static str = format!("{STREAM}9\r\ndata: {{\"j\r\n").leak();
     let entry = replica_of(Some(fake_replica(half).await)).await;
