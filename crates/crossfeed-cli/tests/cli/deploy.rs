@@ -179,10 +179,30 @@ fn ports_and_paths_agree() {
 }
 
 #[test]
+fn the_proxy_finds_replicas_and_closes_idle_connections_first() {
+    let nginx = file("nginx.conf");
+    for replica in ["gateway-1", "gateway-2"] {
+        assert!(nginx.contains(&format!("server {replica}:8807 resolve ")));
+    }
+    assert!(nginx.contains("zone gateways 64k;"));
+    assert!(nginx.contains("resolver 127.0.0.11 valid=5s;"));
+    // `resolve` in an `upstream` needs 1.27.3, and that image is of a later version.
+    assert!(file("compose.yaml").contains("image: nginx:1.28-"));
+    // A gateway closes them after 30 s.
+    assert!(nginx.contains("keepalive_timeout 20s;"));
+    // Headers of 64 KiB (specs/gateway-transports.md).
+    assert!(nginx.contains("large_client_header_buffers 4 64k;"));
+    assert!(nginx.contains("proxy_buffer_size 64k;"));
+}
+
+#[test]
 fn a_replica_has_time_to_end() {
-    let limits = parsed(&FILLED_IN).unwrap().limits;
-    // Running calls, then connections to servers, behind what is waited before the signal.
-    let least = 5 + limits.shutdown.as_secs() + 15;
+    let config = parsed(&FILLED_IN).unwrap();
+    assert!(config.listen.unwrap().advertise.is_some());
+    let limits = config.limits;
+    // What is waited before the signal, serving on (5 s with `listen.advertise`), running calls, then connections to servers.
+    let drain = limits.drain.map_or(5, |drain| drain.as_secs());
+    let least = 5 + drain + limits.shutdown.as_secs() + 15;
     let seconds = |text: &str| text.trim_end_matches('s').parse::<u64>().unwrap();
     let compose = file("compose.yaml");
     assert!(seconds(value(&compose, "stop_grace_period")) > least);
