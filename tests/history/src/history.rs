@@ -145,6 +145,28 @@ pub(crate) enum Event {
         took: u64,
         attempt: Attempt,
     },
+    /// A connection ended before its answer was whole, and neither the client nor the answer's end was the cause.
+    Cut {
+        client: String,
+        /// The call, if it was one.
+        key: Option<String>,
+        request: String,
+        /// The replica that took the request.
+        replica: Option<String>,
+        /// Whether the answer had begun.
+        begun: bool,
+        /// The replica on which the client's session began, and when, if it has one.
+        session: Option<(String, u64)>,
+        /// So many microseconds after the request was sent.
+        took: u64,
+    },
+    /// An event came on a client's stream of what belongs to no request, with the id `STREAM-NUMBER`.
+    Pushed {
+        client: String,
+        session: u64,
+        stream: String,
+        number: u64,
+    },
     /// A fault was brought about.
     Injected { fault: String, target: String },
     /// A figure of the gateway before any client came, and after the last was gone.
@@ -183,6 +205,7 @@ impl Event {
             | Event::Passed { key, .. }
             | Event::AskedAboutTask { key, .. }
             | Event::Progress { key, .. } => key == wanted,
+            Event::Cut { key, .. } => key.as_deref() == Some(wanted),
             _ => false,
         }
     }

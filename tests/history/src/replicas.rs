@@ -16,7 +16,7 @@ use crate::client::{Client, Era, Shared};
 use crate::faults::pause;
 use crate::gateway::Gateway;
 use crate::history::{Event, History};
-use crate::judge::{KILLED, REPLICA};
+use crate::judge::{DEAD_AFTER, ENDED, KILLED, PAUSED_LONG, REPLICA};
 use crate::round_robin::{RoundRobin, Upstream};
 use crate::run::{
     PRINCIPALS, Plan, Report, conclude, configuration, join, new_folder, start_servers, token,
@@ -124,14 +124,19 @@ impl Replica {
                     self.restart().await?;
                 }
                 1 => {
-                    note("fault: replica stopped in an orderly way");
+                    note(ENDED);
                     self.gateway.stop(&shared.history).await;
                     sleep(draw(AWAY)).await;
                     self.restart().await?;
                 }
                 _ => {
-                    note("fault: replica paused");
-                    pause(self.gateway.id(), draw(PAUSE)).await;
+                    let time = draw(PAUSE);
+                    note(if time > DEAD_AFTER {
+                        PAUSED_LONG
+                    } else {
+                        "fault: replica paused"
+                    });
+                    pause(self.gateway.id(), time).await;
                 }
             }
             self.is_ready().await?;

@@ -20,6 +20,8 @@ use crate::wire::{Framing, Head, read_body, read_head, read_piece};
 /// How often replicas are asked whether they are ready, and how long they may take to say so.
 const WATCH: Duration = Duration::from_millis(250);
 const WATCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// The header of each answer that names the replica which took the request.
+pub(crate) const TAKEN_BY: &str = "taken-by";
 /// What is said where a replica was cut off before it answered.
 pub(crate) const BAD_GATEWAY: u16 = 502;
 
@@ -175,6 +177,7 @@ impl RoundRobin {
                 replica: upstream.name.clone(),
             });
         }
+        let taken_by = format!("{TAKEN_BY}: {}\r\n", upstream.name);
         let request = [
             head.passed_on().as_bytes(),
             b"Connection: close\r\n\r\n",
@@ -191,11 +194,11 @@ impl RoundRobin {
             () = Connection::gone(&mut client.reader) => return Err(io::ErrorKind::BrokenPipe.into()),
         };
         let Ok(Some(response)) = response else {
-            return client.say(BAD_GATEWAY, "").await;
+            return client.say(BAD_GATEWAY, &taken_by).await;
         };
         let mut framing = response.framing();
         let is_chunked = framing == Framing::Chunked;
-        let mut begin = response.passed_on();
+        let mut begin = response.passed_on() + &taken_by;
         if is_chunked {
             begin.push_str("Transfer-Encoding: chunked\r\n");
         }
@@ -232,7 +235,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
     use tokio::time::{sleep, timeout};
 
-    use super::{RoundRobin, Upstream};
+    use super::{RoundRobin, TAKEN_BY, Upstream};
     use crate::history::{Event, History};
     use crate::wire::{read_body, read_head};
 
@@ -282,8 +285,14 @@ mod tests {
     }
 
     async fn status(port: u16) -> u16 {
+        answer(port).await.0
+    }
+
+    /// The status, and which replica took the request.
+    async fn answer(port: u16) -> (u16, Option<String>) {
         let mut stream = ask(port).await;
-        read_head(&mut stream).await.unwrap().unwrap().status()
+        let head = read_head(&mut stream).await.unwrap().unwrap();
+        (head.status(), head.header(TAKEN_BY).map(str::to_owned))
     }
 
     #[tokio::test]
@@ -298,11 +307,13 @@ mod tests {
             replica("replica 2", "").await,
         ];
         let (port, history) = balancer(&upstreams).await;
-        let mut statuses = Vec::new();
+        let mut answers = Vec::new();
         for _ in 0..4 {
-            statuses.push(status(port).await);
+            answers.push(answer(port).await);
         }
-        assert_eq!(statuses, [202, 502, 202, 502]);
+        let [first, second] = ["replica 1", "replica 2"].map(|name| Some(name.to_owned()));
+        let both = [(202, first), (502, second)];
+        assert_eq!(answers, [both.clone(), both].concat());
         let passed = history.take().into_moments().into_iter();
         let passed: Vec<String> = passed
             .filter_map(|moment| match moment.event {

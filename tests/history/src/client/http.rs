@@ -13,7 +13,8 @@ use tokio::time::{sleep, timeout};
 use super::question::Question;
 use super::{Client, Era, PATIENCE};
 use crate::history::{Event, Outcome, now};
-use crate::round_robin::BAD_GATEWAY;
+use crate::judge::CALL;
+use crate::round_robin::{BAD_GATEWAY, TAKEN_BY};
 use crate::server::{SESSION_REVISION, STATELESS_REVISION};
 use crate::wire::{Framing, Head, read_head, read_piece, take_events};
 
@@ -49,6 +50,8 @@ pub(crate) struct Http {
     pub(crate) port: u16,
     pub(crate) token: String,
     session: Mutex<Option<String>>,
+    /// The replica on which the session began, and when.
+    pub(super) first: Mutex<Option<(String, u64)>>,
     kept: Mutex<Vec<(Instant, BufStream<TcpStream>)>>,
     /// Whether it goes on through faults of replicas, and whether its last request was served.
     pub(super) lasting: bool,
@@ -62,6 +65,8 @@ pub(crate) struct Reply {
     /// Whether it says when to try again.
     pub(crate) retry: bool,
     pub(crate) message: Option<Value>,
+    /// The replica that took the request, where there is a balancer.
+    pub(crate) replica: Option<String>,
 }
 
 impl Http {
@@ -71,6 +76,7 @@ impl Http {
             port,
             token,
             session: Mutex::default(),
+            first: Mutex::default(),
             kept: Mutex::default(),
             lasting,
             served: AtomicBool::new(false),
@@ -83,6 +89,7 @@ impl Http {
 
     pub(crate) fn set_session(&self, session: Option<String>) {
         *self.session.lock() = session;
+        *self.first.lock() = None;
         self.kept.lock().clear();
     }
 
@@ -193,6 +200,7 @@ impl Http {
         token: &str,
         message: Option<&Value>,
     ) -> io::Result<Reply> {
+        let mut response = None;
         let whole = async {
             let bytes = self.bytes(verb, token, message);
             let (mut stream, head) = loop {
@@ -202,20 +210,22 @@ impl Http {
                     begun => break begun?,
                 }
             };
+            let head = &*response.insert(head);
             let mut answer = None;
             let id = message.map(|message| &message["id"]);
-            self.messages(&mut stream, &head, false, |message, _| {
+            self.messages(&mut stream, head, false, |message, _| {
                 if Some(&message["id"]) == id {
                     answer = Some(message);
                 }
             })
             .await?;
-            self.keep(stream, &head);
+            self.keep(stream, head);
             Ok(Reply {
                 status: head.status(),
                 session: head.header("mcp-session-id").map(str::to_owned),
                 retry: head.says_when(),
                 message: answer,
+                replica: head.header(TAKEN_BY).map(str::to_owned),
             })
         };
         let late = || io::Error::from(io::ErrorKind::TimedOut);
@@ -224,7 +234,7 @@ impl Http {
             .await
             .unwrap_or_else(|_| Err(late()));
         let method = message.and_then(|message| message["method"].as_str());
-        self.tried_exchange(method.unwrap_or(verb), begun, &reply);
+        self.tried_exchange(method.unwrap_or(verb), begun, &reply, response.as_ref());
         reply
     }
 
@@ -314,9 +324,14 @@ impl Http {
     async fn ask(&self, question: &Question, id: u64, message: &Value, slowly: bool) -> Outcome {
         let bytes = self.bytes("POST", &self.token, Some(message));
         let pause = if slowly { SLOWLY } else { Duration::ZERO };
+        let sent = Instant::now();
+        let note_cut = |head: Option<&Head>| self.note_cut(CALL, Some(&question.key), sent, head);
         let (mut stream, head) = match self.begin_response(&bytes, pause).await {
             Ok(begun) => begun,
-            Err(error) => return unanswered(&error),
+            Err(error) => {
+                note_cut(None);
+                return unanswered(&error);
+            }
         };
         let mut outcome = None;
         let read = self.messages(&mut stream, &head, slowly, |message, text| {
@@ -336,6 +351,9 @@ impl Http {
             }
         });
         let read = read.await;
+        if outcome.is_none() && (read.is_err() || head.status() == BAD_GATEWAY) {
+            note_cut(Some(&head));
+        }
         let may_keep = outcome.is_some() && read.is_ok();
         let outcome = settled(&head, outcome, read);
         if may_keep && !matches!(outcome, Outcome::Refused { .. }) {

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::Era;
 use super::http::{Http, Manner};
 use super::question::Question;
-use crate::history::{Event, Outcome};
+use crate::history::{Event, Outcome, now};
 use crate::wire::{read_head, read_piece, take_events};
 
 /// What a client does besides plain calls.
@@ -90,6 +90,7 @@ impl Http {
             return false;
         }
         self.set_session(reply.session);
+        *self.first.lock() = reply.replica.map(|replica| (replica, now()));
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         loop {
             let reply = self.post(&ready).await;

@@ -11,11 +11,11 @@ use tokio::time::{sleep, timeout};
 use super::http::{Http, Manner, Reply};
 use super::http_life::{Conduct, RETRY};
 use super::question::Question;
-use super::{Client, Era, PATIENCE, error_code, is_about_references};
+use super::{Client, Era, PATIENCE, error_code};
 use crate::history::{Attempt, Event, Outcome};
-use crate::judge::{CALL, RECOVERY};
-use crate::round_robin::BAD_GATEWAY;
-use crate::wire::{read_piece, take_sent_events};
+use crate::judge::{CALL, RECOVERY, UNKNOWN_TASK};
+use crate::round_robin::{BAD_GATEWAY, TAKEN_BY};
+use crate::wire::{Head, read_piece, take_sent_events};
 
 /// How long a client waits between operations, in milliseconds at most.
 const PACE: u64 = 120;
@@ -72,13 +72,17 @@ impl Http {
             let bytes = self.bytes_after("GET", &self.token, None, last_event.as_deref());
             let response = timeout(PATIENCE, self.begin_response(&bytes, Duration::ZERO)).await;
             let Ok(Ok((mut stream, head))) = response else {
+                self.note_cut("GET", None, begun, None);
                 self.tried("GET", begun, Attempt::Cut);
                 sleep(RETRY).await;
                 continue;
             };
             let attempt = match head.status() {
                 200 if head.is_stream() => Attempt::Served,
-                BAD_GATEWAY => Attempt::Cut,
+                BAD_GATEWAY => {
+                    self.note_cut("GET", None, begun, Some(&head));
+                    Attempt::Cut
+                }
                 503 if head.says_when() => Attempt::Again,
                 status => {
                     // Where the session is gone, another begins.
@@ -93,9 +97,20 @@ impl Http {
             self.tried("GET", begun, attempt);
             let mut framing = head.framing();
             let mut buffer = Vec::new();
-            while is_open && let Ok(Some(piece)) = read_piece(&mut stream, &mut framing).await {
+            loop {
+                let piece = match read_piece(&mut stream, &mut framing).await {
+                    Ok(Some(piece)) if is_open => piece,
+                    Err(_) if is_open => {
+                        self.note_cut("GET", None, begun, Some(&head));
+                        break;
+                    }
+                    _ => break,
+                };
                 buffer.extend_from_slice(&piece);
                 for event in take_sent_events(&mut buffer) {
+                    if let Some(id) = &event.id {
+                        self.client.note_pushed(id);
+                    }
                     last_event = event.id.or(last_event);
                     self.client.hear_stream(&event.data);
                 }
@@ -105,6 +120,31 @@ impl Http {
             }
             sleep(RETRY).await;
         }
+    }
+
+    /// Notes that a connection was cut off before the answer to a request was whole. `head` is what had come of it.
+    pub(super) fn note_cut(
+        &self,
+        request: &str,
+        key: Option<&str>,
+        sent: Instant,
+        head: Option<&Head>,
+    ) {
+        if !self.lasting {
+            return;
+        }
+        self.client.shared.count("connections cut off");
+        self.client.history().add(Event::Cut {
+            client: self.client.name.clone(),
+            key: key.map(str::to_owned),
+            request: request.to_owned(),
+            replica: head
+                .and_then(|head| head.header(TAKEN_BY))
+                .map(str::to_owned),
+            begun: head.is_some_and(|head| head.status() != BAD_GATEWAY),
+            session: self.first.lock().clone(),
+            took: micros(sent),
+        });
     }
 
     /// Notes how a request ended.
@@ -126,7 +166,7 @@ impl Http {
         self.client.history().add(Event::Tried {
             client: self.client.name.clone(),
             request: request.to_owned(),
-            took: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            took: micros(begun),
             attempt,
         });
     }
@@ -152,16 +192,19 @@ impl Http {
         request: &str,
         begun: Instant,
         reply: &std::io::Result<Reply>,
+        head: Option<&Head>,
     ) {
         let attempt = match reply {
             Err(_) => Attempt::Cut,
             Ok(reply) if reply.status >= 400 => of_status(reply.status, reply.retry),
             Ok(reply) => match reply.message.as_ref().and_then(error_code).as_deref() {
-                Some("upstream.unavailable" | "upstream.outcome_unknown") => Attempt::Unsure,
-                Some("-32603") => wrong("-32603".to_owned()),
-                _ => Attempt::Served,
+                None => Attempt::Served,
+                Some(code) => of_error(request, code),
             },
         };
+        if attempt == Attempt::Cut {
+            self.note_cut(request, None, begun, head);
+        }
         if reply.as_ref().is_ok_and(|reply| reply.status == 404) {
             self.set_session(None);
         }
@@ -192,6 +235,21 @@ fn stop(reader: &mut Option<JoinHandle<()>>) {
 }
 
 impl Client {
+    /// Notes the id of an event on the stream of what belongs to no request.
+    fn note_pushed(&self, id: &str) {
+        let Some((stream, number)) = id.rsplit_once('-') else {
+            return;
+        };
+        if let Ok(number) = number.parse() {
+            self.history().add(Event::Pushed {
+                client: self.name.clone(),
+                session: self.session.load(Ordering::Relaxed),
+                stream: stream.to_owned(),
+                number,
+            });
+        }
+    }
+
     /// Takes a message that belongs to no request.
     pub(super) fn hear_stream(&self, text: &str) {
         self.hear(text);
@@ -199,6 +257,10 @@ impl Client {
             self.tools.lock().clear();
         }
     }
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 fn wrong(what: String) -> Attempt {
@@ -213,6 +275,22 @@ fn of_status(status: u16, retry: bool) -> Attempt {
     }
 }
 
+/// What a request that is not a call may be told.
+fn of_error(request: &str, code: &str) -> Attempt {
+    match (request, code) {
+        // They are not made again elsewhere, as lists and `tasks/get` are (specs/gateway-transports.md, Replicas).
+        (
+            "tasks/result" | "tasks/cancel" | CALL,
+            "upstream.outcome_unknown" | "upstream.unavailable",
+        ) => Attempt::Unsure,
+        // What was asked for is answered: the task is another's, or of a child process of another replica
+        // (`tried_own_task` knows the rest), and the result is another's.
+        ("tasks/get" | "tasks/result" | "tasks/cancel", UNKNOWN_TASK)
+        | (CALL, "result.unknown") => Attempt::Served,
+        _ => wrong(code.to_owned()),
+    }
+}
+
 /// A call may have run, or its server may be away. A result that was recorded is not forgotten, but whether it can be read
 /// may not be known.
 fn of_code(code: &str, question: &Question) -> Attempt {
@@ -221,10 +299,69 @@ fn of_code(code: &str, question: &Question) -> Attempt {
         "upstream.outcome_unknown" | "upstream.unavailable" => Attempt::Unsure,
         // What was asked for is answered.
         "result.unknown" if question.foreign.is_some() => Attempt::Served,
-        "result.unknown" | "result.expired" => wrong(code.to_owned()),
-        // A replica that was paused while it resolved the reference has used up its time.
-        "store.unavailable" | "limit.exceeded" if refers => Attempt::Unsure,
-        _ if refers && is_about_references(code) => Attempt::Unsure,
+        // A replica that was paused while it resolved the reference has used up the time of its request to the store, of one
+        // selector (1 s, specs/select.md) or of all selectors (5 s, specs/references.md).
+        "store.unavailable" | "select.too_costly" | "limit.exceeded" if refers => Attempt::Unsure,
         _ => wrong(code.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_code, of_error, wrong};
+    use crate::client::question::Question;
+    use crate::history::Attempt::{Served, Unsure};
+
+    #[test]
+    fn only_errors_that_are_listed_are_right() {
+        for (request, code, attempt) in [
+            ("tasks/cancel", "upstream.unavailable", Unsure),
+            ("tasks/result", "upstream.outcome_unknown", Unsure),
+            ("tasks/get", "-32602", Served),
+            ("tools/call", "result.unknown", Served),
+        ] {
+            assert_eq!(of_error(request, code), attempt, "{request}: {code}");
+        }
+        for (request, code) in [
+            ("tools/list", "upstream.outcome_unknown"),
+            ("tasks/get", "upstream.unavailable"),
+            ("tools/list", "-32601"),
+            ("tools/list", "-32602"),
+            ("tools/list", "result.unknown"),
+            ("tasks/list", "-32602"),
+            ("tasks/get", "-32603"),
+            ("tasks/get", "store.unavailable"),
+            ("initialize", "limit.exceeded"),
+            ("initialize", "store.unavailable"),
+        ] {
+            assert_eq!(of_error(request, code), wrong(code.to_owned()), "{request}");
+        }
+    }
+
+    #[test]
+    fn what_a_call_may_be_told_depends_on_its_references() {
+        let plain = Question::new("k".to_owned(), "alpha".to_owned(), "echo".to_owned());
+        let refers = plain.clone().with_reference("call_1", "key".to_owned());
+        let foreign = plain.clone().with_foreign("x".to_owned());
+        for question in [&plain, &refers, &foreign] {
+            assert_eq!(of_code("upstream.outcome_unknown", question), Unsure);
+            for code in [
+                "flow.refused",
+                "select.matched_nothing",
+                "result.expired",
+                "-32603",
+            ] {
+                assert_eq!(of_code(code, question), wrong(code.to_owned()));
+            }
+        }
+        assert_eq!(of_code("result.unknown", &foreign), Served);
+        for code in ["store.unavailable", "select.too_costly", "limit.exceeded"] {
+            assert_eq!(of_code(code, &refers), Unsure);
+            assert_eq!(of_code(code, &plain), wrong(code.to_owned()));
+        }
+        for question in [&plain, &refers] {
+            let code = "result.unknown";
+            assert_eq!(of_code(code, question), wrong(code.to_owned()));
+        }
     }
 }

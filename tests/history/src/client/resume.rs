@@ -10,6 +10,8 @@ use tokio::time::sleep;
 use super::http::{Http, settled, unanswered};
 use super::question::Question;
 use crate::history::{Event, Outcome};
+use crate::judge::CALL;
+use crate::round_robin::BAD_GATEWAY;
 use crate::wire::{Head, read_piece, take_sent_events};
 
 /// How long a client tries to go on, and how long it waits between two attempts.
@@ -42,9 +44,15 @@ impl Http {
         };
         let seed = &self.client.seed;
         let bytes = self.bytes("POST", &self.token, Some(message));
+        let note_cut =
+            |sent, head: Option<&Head>| self.note_cut(CALL, Some(&question.key), sent, head);
+        let mut sent = Instant::now();
         let (mut stream, head) = match self.begin_response(&bytes, Duration::ZERO).await {
             Ok(begun) => begun,
-            Err(error) => return unanswered(&error),
+            Err(error) => {
+                note_cut(sent, None);
+                return unanswered(&error);
+            }
         };
         if !head.is_stream() {
             let mut outcome = None;
@@ -52,6 +60,9 @@ impl Http {
                 outcome = Some(self.client.read_answer(question, &message, text));
             });
             let read = read.await;
+            if outcome.is_none() && (read.is_err() || head.status() == BAD_GATEWAY) {
+                note_cut(sent, Some(&head));
+            }
             return settled(&head, outcome, read);
         }
         let mut cuts = if cuts { 1 + seed.below(3) } else { 0 };
@@ -60,8 +71,12 @@ impl Http {
             _ => 1 + seed.below(3),
         };
         let own = cuts > 0;
-        self.read_part(&mut stream, &head, &mut reading, events(cuts))
+        let is_cut = self
+            .read_part(&mut stream, &head, &mut reading, events(cuts))
             .await;
+        if is_cut {
+            note_cut(sent, Some(&head));
+        }
         drop(stream);
         let end = Instant::now() + TRIES;
         while Instant::now() < end {
@@ -78,8 +93,10 @@ impl Http {
             };
             sleep(Duration::from_millis(seed.below(150))).await;
             let bytes = self.bytes_after("GET", &self.token, None, Some(last_event));
+            sent = Instant::now();
             let begun = self.begin_response(&bytes, Duration::ZERO).await;
             let Ok((mut stream, head)) = begun else {
+                note_cut(sent, None);
                 sleep(AGAIN).await;
                 continue;
             };
@@ -98,29 +115,36 @@ impl Http {
                         why: format!("event {last_event} is not known any more"),
                     };
                 }
-                _ => {
+                status => {
+                    if status == BAD_GATEWAY {
+                        note_cut(sent, Some(&head));
+                    }
                     sleep(AGAIN).await;
                     continue;
                 }
             }
             self.client.shared.count("streams resumed");
             cuts = cuts.saturating_sub(1);
-            self.read_part(&mut stream, &head, &mut reading, events(cuts))
+            let is_cut = self
+                .read_part(&mut stream, &head, &mut reading, events(cuts))
                 .await;
+            if is_cut {
+                note_cut(sent, Some(&head));
+            }
         }
         reading.outcome.unwrap_or_else(|| Outcome::Lost {
             why: "a stream that was resumed had no answer".to_owned(),
         })
     }
 
-    /// Reads until the answer, the end, or so many events.
+    /// Reads until the answer, the end, or so many events. Gives whether the end came first.
     async fn read_part(
         &self,
         stream: &mut BufStream<TcpStream>,
         head: &Head,
         reading: &mut Reading<'_>,
         mut most: u64,
-    ) {
+    ) -> bool {
         let client = &self.client;
         let mut framing = head.framing();
         let mut buffer = Vec::new();
@@ -131,7 +155,7 @@ impl Http {
             for event in take_sent_events(&mut buffer) {
                 if most == 0 {
                     // The rest is lost with the connection.
-                    return;
+                    return false;
                 }
                 most -= 1;
                 let number = event.id.as_ref().and_then(|id| id.rsplit('-').next());
@@ -154,9 +178,10 @@ impl Http {
                 } else if message["id"] == reading.id {
                     let answer = client.read_answer(reading.question, &message, &event.data);
                     reading.outcome = Some(answer);
-                    return;
+                    return false;
                 }
             }
         }
+        most > 0
     }
 }

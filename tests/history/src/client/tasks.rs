@@ -81,6 +81,14 @@ impl Http {
         let answer = match error_code(&message) {
             // It did not come as far as the tasks.
             Some(code) if code.starts_with("limit.") => return None,
+            // Nor did this, which names no server: the replica that had the session is gone (specs/gateway-transports.md).
+            Some(code)
+                if self.lasting
+                    && code == "upstream.outcome_unknown"
+                    && message["error"]["data"]["server"].is_null() =>
+            {
+                return None;
+            }
             Some(code) => Err(code),
             None => Ok(keys(&message.to_string()).into_iter().collect()),
         };

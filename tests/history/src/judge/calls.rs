@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::service::was_killed;
+use super::service::is_excused;
 use super::{Law, Violation};
 use crate::history::{Event, Moment, Outcome};
 
@@ -27,10 +27,8 @@ struct Call<'a> {
     refers_to: &'a [String],
     ran: usize,
     ended: Vec<&'a Outcome>,
-    /// When it was asked for.
-    asked_at: u64,
-    /// Whether a replica was killed while it ran.
-    killed: bool,
+    /// Whether its connection was cut off by a fault of a replica that had it.
+    cut_off: bool,
     /// Whether it ended while the gateway had no descriptors to spare.
     cramped: bool,
 }
@@ -49,7 +47,6 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             } => {
                 let call = calls.entry(key).or_default();
                 call.asked += 1;
-                call.asked_at = moment.at;
                 call.fault = fault.as_deref();
                 call.refers_to = refers_to;
             }
@@ -57,10 +54,10 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             Event::Ended { key, outcome, .. } => {
                 let call = calls.entry(key).or_default();
                 call.ended.push(outcome);
-                if matches!(outcome, Outcome::Lost { .. }) {
-                    call.killed = was_killed(moments, call.asked_at, moment.at);
-                }
                 call.cramped = scarce > 0 && moment.at.saturating_sub(scarce) < CRAMPED;
+            }
+            Event::Cut { key: Some(key), .. } if is_excused(moments, moment) => {
+                calls.entry(key).or_default().cut_off = true;
             }
             Event::Injected { fault, .. } if fault == SCARCE => scarce = moment.at.max(1),
             Event::Stray { client, message } => found.push(Violation::of(
@@ -142,7 +139,7 @@ fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String
             Law::Service,
             "was refused with status 503, and not told when to try again".into(),
         )),
-        Outcome::Lost { .. } if call.cramped && !ran || call.killed => None,
+        Outcome::Lost { .. } if call.cramped && !ran || call.cut_off => None,
         Outcome::Lost { why } => Some((Law::Answered, format!("lost its answer: {why}"))),
         Outcome::Silent { seconds } => {
             Some((Law::Answered, format!("had no answer within {seconds} s")))

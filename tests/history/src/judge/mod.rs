@@ -16,6 +16,7 @@ pub(crate) use secrets::UNKNOWN_TASK;
 pub(crate) use service::{CALL, RECOVERY, figures};
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::history::{Event, Moment};
 
@@ -61,10 +62,12 @@ impl fmt::Display for Law {
     }
 }
 
-/// The fault by which a replica is killed: the only one that may cut connections. And how much earlier than a request began
-/// it may have been noted.
+/// Faults by which a replica is gone: it is killed, ends in an orderly way, or is paused for so long that others may count it
+/// as dead. Its record in the store lasts 6 s, and was renewed up to 2 s before (specs/gateway-transports.md, Replicas).
 pub(crate) const KILLED: &str = "fault: replica killed";
-const KILL_SLACK: u64 = 1_000_000;
+pub(crate) const ENDED: &str = "fault: replica stopped in an orderly way";
+pub(crate) const PAUSED_LONG: &str = "fault: replica paused for longer than its record lasts";
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(4);
 /// How the names of replicas begin.
 pub(crate) const REPLICA: &str = "replica ";
 

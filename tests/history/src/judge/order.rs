@@ -15,6 +15,7 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
     let mut found = notifications(moments);
     found.extend(progress(moments));
     found.extend(streams(moments));
+    found.extend(pushed(moments));
     found
 }
 
@@ -92,6 +93,34 @@ fn streams(moments: &[Moment]) -> Vec<Violation> {
             found.push(Violation::of_call(Law::Order, what, key, moments));
         }
         *next = number + 1;
+    }
+    found
+}
+
+/// On a stream of what belongs to no request events come at most once and in order, over however many connections.
+fn pushed(moments: &[Moment]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut last: HashMap<(&str, u64, &str), (u64, &Moment)> = HashMap::new();
+    for moment in moments {
+        let Event::Pushed {
+            client,
+            session,
+            stream,
+            number,
+        } = &moment.event
+        else {
+            continue;
+        };
+        let before = last.insert((client, *session, stream), (*number, moment));
+        if let Some((before, earlier)) = before
+            && before >= *number
+        {
+            found.push(Violation::of(
+                Law::Order,
+                format!("event {stream}-{number} of {client} came behind {before}"),
+                [earlier.clone(), moment.clone()],
+            ));
+        }
     }
     found
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{KILL_SLACK, KILLED, Law, Violation};
+use super::{ENDED, KILLED, Law, PAUSED_LONG, Violation};
 use crate::history::{Attempt, Event, Moment};
 
 /// How long a request may take until it ends, in microseconds: the longest pause of a replica, the longest that a server
@@ -12,6 +12,11 @@ const LONGEST: u64 = 30_000_000;
 pub(crate) const RECOVERY: u64 = 30_000_000;
 /// The request whose end is judged with its call.
 pub(crate) const CALL: &str = "tools/call";
+
+/// How much earlier than a request began a fault that cuts it off may have been noted: what happens at once, and the longest
+/// pause with what a replica does when it wakes.
+const KILL_SLACK: u64 = 1_000_000;
+const PAUSE_SLACK: u64 = 15_000_000;
 
 /// A client, and whether it is its stream or all that it asks for.
 type Party<'a> = (&'a str, bool);
@@ -24,6 +29,15 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
         found.push(Violation::of(Law::Service, what, moments));
     };
     for moment in moments {
+        if let Event::Cut {
+            client, request, ..
+        } = &moment.event
+            && !is_excused(moments, moment)
+        {
+            let what =
+                format!("{request} of {client} was cut, and no replica that had it was gone");
+            report(what, &[moment]);
+        }
         let Event::Tried {
             client,
             request,
@@ -37,20 +51,8 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             let seconds = took / 1_000_000;
             report(format!("{request} of {client} took {seconds} s"), &[moment]);
         }
-        match attempt {
-            Attempt::Wrong { what } => {
-                report(format!("{client} was told {what} of {request}"), &[moment]);
-            }
-            Attempt::Cut if request != CALL => {
-                let begun = moment.at.saturating_sub(*took);
-                if !was_killed(moments, begun, moment.at) {
-                    report(
-                        format!("{request} of {client} was cut, and no replica was killed"),
-                        &[moment],
-                    );
-                }
-            }
-            _ => {}
+        if let Attempt::Wrong { what } = attempt {
+            report(format!("{client} was told {what} of {request}"), &[moment]);
         }
         let party = (client.as_str(), is_stream(request));
         if *attempt == Attempt::Served {
@@ -89,13 +91,47 @@ fn began(moment: &Moment) -> u64 {
     }
 }
 
-/// Whether a replica was killed in that time, or just before it.
-pub(super) fn was_killed(moments: &[Moment], begun: u64, ended: u64) -> bool {
-    let times = begun.saturating_sub(KILL_SLACK)..=ended;
+/// Whether a connection may be cut off: the replica that took the request was killed. Once the answer had begun, that replica
+/// or the one that had the session may have been killed, or paused for so long that others counted it as dead.
+pub(super) fn is_excused(moments: &[Moment], cut: &Moment) -> bool {
+    let Event::Cut {
+        replica,
+        begun,
+        session,
+        took,
+        ..
+    } = &cut.event
+    else {
+        return false;
+    };
+    let sent = cut.at.saturating_sub(*took);
     moments.iter().any(|moment| {
-        let is_kill = matches!(&moment.event, Event::Injected { fault, .. } if fault == KILLED);
-        is_kill && times.contains(&moment.at)
+        let Event::Injected { fault, target } = &moment.event else {
+            return false;
+        };
+        let slack = match fault.as_str() {
+            KILLED => KILL_SLACK,
+            PAUSED_LONG if *begun => PAUSE_SLACK,
+            _ => return false,
+        };
+        let took_it = replica.as_ref() == Some(target);
+        let had_session = || {
+            let session = session.as_ref().filter(|_| *begun);
+            session.is_some_and(|session| may_have(moments, session, target, moment.at))
+        };
+        (sent.saturating_sub(slack)..=cut.at).contains(&moment.at) && (took_it || had_session())
     })
+}
+
+/// Whether a replica may have had a session at that time: it began there, or the replica where it began has been gone since.
+fn may_have(moments: &[Moment], session: &(String, u64), replica: &str, at: u64) -> bool {
+    let (first, since) = session;
+    first == replica
+        || moments.iter().any(|moment| {
+            let is_gone = matches!(&moment.event, Event::Injected { fault, target }
+                if [KILLED, ENDED, PAUSED_LONG].contains(&fault.as_str()) && target == first);
+            is_gone && (since.saturating_sub(PAUSE_SLACK)..=at).contains(&moment.at)
+        })
 }
 
 /// How long requests took, and how long clients went without an answer.

@@ -1,6 +1,6 @@
 //! Histories with a planted fault must be judged wrong, and sound ones right.
 
-use super::{CALL, KILLED, Law, SCARCE, judge};
+use super::{CALL, ENDED, KILLED, Law, PAUSED_LONG, SCARCE, judge};
 use crate::history::{Attempt, Event, Moment, Outcome};
 
 const KEY: &str = "key:ada.web1.1.0000000a;";
@@ -422,29 +422,112 @@ fn a_call_id_that_is_given_twice_is_found() {
     );
 }
 
+/// A call of a session that began at this replica 5 s into the history, cut off at replica 1, which took it.
+fn cut(begun: bool, session: Option<&str>) -> Event {
+    Event::Cut {
+        client: "ada.web1".into(),
+        key: Some(KEY.into()),
+        request: CALL.into(),
+        replica: Some("replica 1".into()),
+        begun,
+        session: session.map(|replica| (replica.to_owned(), 5_000_000)),
+        took: 1_000_000,
+    }
+}
+
+/// A call that is lost in the end, and faults, each at its replica and time in seconds, before it was cut off 100 s into the
+/// history.
+fn check_cut(faults: &[(u64, &str, &str)], cut: Event, is_excused: bool) {
+    let at = |at: u64, event| Moment { at, event };
+    let mut moments: Vec<Moment> = faults
+        .iter()
+        .map(|(seconds, fault, target)| {
+            let event = Event::Injected {
+                fault: (*fault).into(),
+                target: (*target).into(),
+            };
+            at(seconds * 1_000_000, event)
+        })
+        .collect();
+    moments.extend([
+        at(99_000_000, asked(KEY)),
+        at(100_000_000, cut),
+        at(100_000_001, lost()),
+    ]);
+    moments.sort_by_key(|moment| moment.at);
+    let found = judge(&moments);
+    let laws: Vec<Law> = found.iter().map(|violation| violation.law).collect();
+    let expected = [Law::Answered, Law::Service];
+    let expected: &[Law] = if is_excused { &[] } else { &expected };
+    assert_eq!(laws, expected, "{faults:?}: {found:#?}");
+}
+
 #[test]
-fn a_call_may_be_cut_off_only_with_a_replica_that_is_killed() {
-    check(&[asked(KEY), injected(KILLED), ran(KEY), lost()], &[]);
-    // The fault is noted before it happens.
-    check(&[injected(KILLED), asked(KEY), lost()], &[]);
-    check(&[asked(KEY), lost(), injected(KILLED)], &[Law::Answered]);
-    check(
-        &[asked(KEY), injected("fault: replica paused"), lost()],
-        &[Law::Answered],
-    );
+fn a_call_may_be_cut_off_only_with_the_replica_that_took_it() {
+    let (own, other) = ("replica 1", "replica 2");
+    for begun in [false, true] {
+        check_cut(&[], cut(begun, None), false);
+        check_cut(&[(99, KILLED, own)], cut(begun, None), true);
+        // The fault is noted before it happens.
+        check_cut(&[(98, KILLED, own)], cut(begun, None), true);
+        check_cut(&[(97, KILLED, own)], cut(begun, None), false);
+        check_cut(&[(101, KILLED, own)], cut(begun, None), false);
+        check_cut(&[(99, KILLED, other)], cut(begun, None), false);
+        for fault in [ENDED, "fault: replica paused"] {
+            check_cut(&[(99, fault, own)], cut(begun, None), false);
+        }
+        // Others count it as dead, and take its session up; what it has not begun to answer is answered later.
+        check_cut(&[(90, PAUSED_LONG, own)], cut(begun, None), begun);
+        check_cut(&[(80, PAUSED_LONG, own)], cut(begun, None), false);
+    }
     // It is no excuse for anything else.
-    check(
-        &[asked(KEY), injected(KILLED), ran(KEY), ran(KEY), lost()],
-        &[Law::AtMostOnce],
-    );
-    check(
-        &[asked(KEY), injected(KILLED), ran(KEY), answered(&[OTHER])],
-        &[Law::Answered],
-    );
-    let mut long_ago = moments(&[injected(KILLED), asked(KEY), lost()]);
-    long_ago[1].at += 5_000_000;
-    long_ago[2].at += 5_000_000;
-    assert_eq!(judge(&long_ago).len(), 1);
+    let killed = [asked(KEY), injected(KILLED), ran(KEY), cut(true, None)];
+    for (end, law) in [
+        (&[ran(KEY), lost()][..], Law::AtMostOnce),
+        (&[answered(&[OTHER])], Law::Answered),
+    ] {
+        check(&[&killed, end].concat(), &[law]);
+    }
+    // A call without an answer says how its connection was cut.
+    check(&[asked(KEY), injected(KILLED), lost()], &[Law::Answered]);
+}
+
+#[test]
+fn a_call_may_be_cut_off_with_the_replica_that_had_the_session() {
+    let (second, third) = (Some("replica 2"), "replica 3");
+    for (fault, at) in [(KILLED, 99), (PAUSED_LONG, 90)] {
+        check_cut(&[(at, fault, "replica 2")], cut(true, second), true);
+        // The one that took the request answers in its place.
+        check_cut(&[(at, fault, "replica 2")], cut(false, second), false);
+        check_cut(&[(at, fault, third)], cut(true, second), false);
+        // Another has it since.
+        for gone in [KILLED, ENDED, PAUSED_LONG] {
+            let faults = [(50, gone, "replica 2"), (at, fault, third)];
+            check_cut(&faults, cut(true, second), true);
+        }
+        let faults = [
+            (50, "fault: replica paused", "replica 2"),
+            (at, fault, third),
+        ];
+        check_cut(&faults, cut(true, second), false);
+    }
+    check_cut(&[(99, ENDED, "replica 2")], cut(true, second), false);
+}
+
+/// A break that the client makes good is judged, too.
+#[test]
+fn a_call_that_goes_on_behind_a_break_is_judged() {
+    let whole = |fault| {
+        [
+            asked(KEY),
+            injected(fault),
+            ran(KEY),
+            cut(true, None),
+            answered(&[KEY]),
+        ]
+    };
+    check(&whole(KILLED), &[]);
+    check(&whole("fault: replica paused"), &[Law::Service]);
 }
 
 #[test]
@@ -488,15 +571,18 @@ fn a_client_that_is_not_served_again_is_found() {
 }
 
 #[test]
-fn another_request_may_be_cut_off_only_with_a_replica_that_is_killed() {
-    let cut = Event::Tried {
+fn an_event_beside_requests_that_comes_twice_or_late_is_found() {
+    let pushed = |session, stream: &str, number| Event::Pushed {
         client: "ada.web1".into(),
-        request: "tools/list".into(),
-        took: 1_000,
-        attempt: Attempt::Cut,
+        session,
+        stream: stream.into(),
+        number,
     };
-    check(&[injected(KILLED), cut.clone()], &[]);
-    check(&[injected("fault: replica paused"), cut], &[Law::Service]);
+    let (first, second) = (pushed(0, "1", 1), pushed(0, "1", 2));
+    check(&[first.clone(), second.clone(), pushed(0, "1", 4)], &[]);
+    check(&[second.clone(), pushed(0, "2", 1), pushed(1, "1", 1)], &[]);
+    check(&[first.clone(), first.clone()], &[Law::Order]);
+    check(&[second, first], &[Law::Order]);
 }
 
 #[test]
