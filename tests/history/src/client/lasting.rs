@@ -278,11 +278,13 @@ fn of_status(status: u16, retry: bool) -> Attempt {
 /// What a request that is not a call may be told.
 fn of_error(request: &str, code: &str) -> Attempt {
     match (request, code) {
-        // They are not made again elsewhere, as lists and `tasks/get` are (specs/gateway-transports.md, Replicas).
+        // The replica that had the session is gone. Lists and `tasks/get` are made again elsewhere, but not once their stream
+        // of events has begun (specs/gateway-transports.md, Replicas).
         (
-            "tasks/result" | "tasks/cancel" | CALL,
-            "upstream.outcome_unknown" | "upstream.unavailable",
-        ) => Attempt::Unsure,
+            "tools/list" | "tasks/list" | "tasks/get" | "tasks/result" | "tasks/cancel" | CALL,
+            "upstream.outcome_unknown",
+        )
+        | ("tasks/result" | "tasks/cancel" | CALL, "upstream.unavailable") => Attempt::Unsure,
         // What was asked for is answered: the task is another's, or of a child process of another replica
         // (`tried_own_task` knows the rest), and the result is another's.
         ("tasks/get" | "tasks/result" | "tasks/cancel", UNKNOWN_TASK)
@@ -302,6 +304,9 @@ fn of_code(code: &str, question: &Question) -> Attempt {
         // A replica that was paused while it resolved the reference has used up the time of its request to the store, of one
         // selector (1 s, specs/select.md) or of all selectors (5 s, specs/references.md).
         "store.unavailable" | "select.too_costly" | "limit.exceeded" if refers => Attempt::Unsure,
+        // There is no flow rule: the tool takes no references, since its server's list is missing
+        // (specs/gateway-tools.md). The time for the list passed during a pause.
+        "flow.refused" if refers => Attempt::Unsure,
         _ => wrong(code.to_owned()),
     }
 }
@@ -316,6 +321,7 @@ mod tests {
     fn only_errors_that_are_listed_are_right() {
         for (request, code, attempt) in [
             ("tasks/cancel", "upstream.unavailable", Unsure),
+            ("tools/list", "upstream.outcome_unknown", Unsure),
             ("tasks/result", "upstream.outcome_unknown", Unsure),
             ("tasks/get", "-32602", Served),
             ("tools/call", "result.unknown", Served),
@@ -323,7 +329,9 @@ mod tests {
             assert_eq!(of_error(request, code), attempt, "{request}: {code}");
         }
         for (request, code) in [
-            ("tools/list", "upstream.outcome_unknown"),
+            ("tools/list", "upstream.unavailable"),
+            ("notifications/initialized", "upstream.outcome_unknown"),
+            ("initialize", "upstream.outcome_unknown"),
             ("tasks/get", "upstream.unavailable"),
             ("tools/list", "-32601"),
             ("tools/list", "-32602"),
@@ -345,17 +353,17 @@ mod tests {
         let foreign = plain.clone().with_foreign("x".to_owned());
         for question in [&plain, &refers, &foreign] {
             assert_eq!(of_code("upstream.outcome_unknown", question), Unsure);
-            for code in [
-                "flow.refused",
-                "select.matched_nothing",
-                "result.expired",
-                "-32603",
-            ] {
+            for code in ["select.matched_nothing", "result.expired", "-32603"] {
                 assert_eq!(of_code(code, question), wrong(code.to_owned()));
             }
         }
         assert_eq!(of_code("result.unknown", &foreign), Served);
-        for code in ["store.unavailable", "select.too_costly", "limit.exceeded"] {
+        for code in [
+            "store.unavailable",
+            "select.too_costly",
+            "limit.exceeded",
+            "flow.refused",
+        ] {
             assert_eq!(of_code(code, &refers), Unsure);
             assert_eq!(of_code(code, &plain), wrong(code.to_owned()));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::service::was_gone;
 use super::{Law, Violation};
 use crate::history::{Event, Moment};
 
@@ -44,7 +45,12 @@ fn notifications(moments: &[Moment]) -> Vec<Violation> {
                 let there = arrived
                     .entry((client, *session, server, *process, connection))
                     .or_default();
+                // One that a replica took which is gone is made again elsewhere (specs/gateway-transports.md, Replicas).
+                let is_made_again = |(earlier, other): &(u64, &Moment)| {
+                    earlier == number && was_gone(moments, other.at, moment.at)
+                };
                 let overtaken = there.iter().rfind(|(earlier, _)| earlier >= number);
+                let overtaken = overtaken.filter(|earlier| !is_made_again(earlier));
                 if sent.is_none() {
                     found.push(Violation::of(
                         Law::Order,

@@ -18,6 +18,9 @@ pub(crate) const CALL: &str = "tools/call";
 const KILL_SLACK: u64 = 1_000_000;
 const PAUSE_SLACK: u64 = 15_000_000;
 
+/// What a client is told of a session that is over.
+const UNKNOWN_SESSION: &str = "status 404";
+
 /// A client, and whether it is its stream or all that it asks for.
 type Party<'a> = (&'a str, bool);
 
@@ -51,7 +54,9 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
             let seconds = took / 1_000_000;
             report(format!("{request} of {client} took {seconds} s"), &[moment]);
         }
-        if let Attempt::Wrong { what } = attempt {
+        if let Attempt::Wrong { what } = attempt
+            && !is_end_made_again(moments, moment)
+        {
             report(format!("{client} was told {what} of {request}"), &[moment]);
         }
         let party = (client.as_str(), is_stream(request));
@@ -109,18 +114,48 @@ pub(super) fn is_excused(moments: &[Moment], cut: &Moment) -> bool {
         let Event::Injected { fault, target } = &moment.event else {
             return false;
         };
-        let slack = match fault.as_str() {
-            KILLED => KILL_SLACK,
-            PAUSED_LONG if *begun => PAUSE_SLACK,
-            _ => return false,
-        };
+        if fault != KILLED && !begun {
+            return false;
+        }
         let took_it = replica.as_ref() == Some(target);
         let had_session = || {
             let session = session.as_ref().filter(|_| *begun);
             session.is_some_and(|session| may_have(moments, session, target, moment.at))
         };
-        (sent.saturating_sub(slack)..=cut.at).contains(&moment.at) && (took_it || had_session())
+        is_gone_within(moment, sent, cut.at) && (took_it || had_session())
     })
+}
+
+/// Whether a replica was killed in that time, or paused for so long that others counted it as dead.
+pub(super) fn was_gone(moments: &[Moment], from: u64, to: u64) -> bool {
+    moments
+        .iter()
+        .any(|moment| is_gone_within(moment, from, to))
+}
+
+fn is_gone_within(moment: &Moment, from: u64, to: u64) -> bool {
+    let Event::Injected { fault, .. } = &moment.event else {
+        return false;
+    };
+    let slack = match fault.as_str() {
+        KILLED => KILL_SLACK,
+        PAUSED_LONG => PAUSE_SLACK,
+        _ => return false,
+    };
+    (from.saturating_sub(slack)..=to).contains(&moment.at)
+}
+
+/// Whether this is the end of a session, made again behind the replica that had ended it and was gone before it said so.
+fn is_end_made_again(moments: &[Moment], tried: &Moment) -> bool {
+    let Event::Tried {
+        request,
+        attempt: Attempt::Wrong { what },
+        ..
+    } = &tried.event
+    else {
+        return false;
+    };
+    request == "DELETE" && what == UNKNOWN_SESSION && was_gone(moments, began(tried), tried.at)
 }
 
 /// Whether a replica may have had a session at that time: it began there, or the replica where it began has been gone since.

@@ -514,6 +514,46 @@ fn a_call_may_be_cut_off_with_the_replica_that_had_the_session() {
     check_cut(&[(99, ENDED, "replica 2")], cut(true, second), false);
 }
 
+/// It takes notifications that may not have been read, and the end of a session, to another.
+#[test]
+fn a_replica_that_is_gone_excuses_a_notification_that_is_read_twice_and_an_end_made_again() {
+    let twice = |fault| {
+        [
+            told(1),
+            told(2),
+            noted(1),
+            injected(fault),
+            noted(1),
+            noted(2),
+        ]
+    };
+    for fault in [KILLED, PAUSED_LONG] {
+        check(&twice(fault), &[]);
+    }
+    for fault in [ENDED, "fault: replica paused"] {
+        check(&twice(fault), &[Law::AtMostOnce]);
+    }
+    let behind = [told(1), told(2), noted(2), injected(KILLED), noted(1)];
+    check(&behind, &[Law::Order]);
+
+    let unknown = |request: &str, what: &str| Event::Tried {
+        client: "ada.web1".into(),
+        request: request.into(),
+        took: 1_000,
+        attempt: Attempt::Wrong { what: what.into() },
+    };
+    let end = unknown("DELETE", "status 404");
+    check(&[injected(KILLED), end.clone()], &[]);
+    check(&[injected(ENDED), end.clone()], &[Law::Service]);
+    check(&[end, injected(KILLED)], &[Law::Service]);
+    for other in [
+        unknown("DELETE", "status 400"),
+        unknown("GET", "status 404"),
+    ] {
+        check(&[injected(KILLED), other], &[Law::Service]);
+    }
+}
+
 /// A break that the client makes good is judged, too.
 #[test]
 fn a_call_that_goes_on_behind_a_break_is_judged() {
