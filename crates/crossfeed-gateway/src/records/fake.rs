@@ -23,6 +23,8 @@ pub(crate) struct LastingStore {
     results: MemoryStore,
     records: Mutex<BTreeMap<String, (StateRecord, Instant)>>,
     versions: AtomicU64,
+    /// How often a record was asked for.
+    pub(crate) reads: AtomicU64,
     /// It answers no request.
     pub(crate) is_away: AtomicBool,
     /// It has room for nothing more.
@@ -39,6 +41,7 @@ impl LastingStore {
             results: MemoryStore::new(MemoryLimits::default()),
             records: Mutex::default(),
             versions: AtomicU64::new(1),
+            reads: AtomicU64::new(0),
             is_away: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
             loses_answers: AtomicBool::new(false),
@@ -113,6 +116,7 @@ fn fails_if(fault: &AtomicBool) -> Result<(), StoreError> {
 #[async_trait]
 impl StateStore for LastingStore {
     async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.answers()?;
         let records = self.records.lock();
         let found = records.get(key).filter(|(_, end)| *end > Instant::now());

@@ -1,8 +1,11 @@
 //! Several gateways over one store, and an authorization server whose refresh tokens work once.
 
-use super::store::{Login, Store};
+use super::{
+    shared::LEASE,
+    store::{Login, Store},
+};
 use crate::{
-    config::{OAuthConfig, ServerConfig, TransportConfig},
+    config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
     message::{Id, Message},
     metrics::Metrics,
     private_file::TestDirectory,
@@ -23,6 +26,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -38,6 +42,10 @@ struct Family {
     /// A refresh token was used twice: none works any more.
     is_revoked: bool,
     refreshes: u32,
+    /// The server asks no one who they are.
+    is_open: bool,
+    /// The store that goes away as soon as a token is issued.
+    takes_away: Option<Arc<LastingStore>>,
 }
 
 type Shared = State<Arc<Mutex<Family>>>;
@@ -47,7 +55,9 @@ async fn mcp(State(family): Shared, headers: HeaderMap, body: Bytes) -> Response
         let family = family.lock();
         let good = format!("Bearer access-{}", family.number);
         let sent = headers.get("authorization");
-        !family.is_over && sent.is_some_and(|sent| sent.as_bytes() == good.as_bytes())
+        let is_known =
+            !family.is_over && sent.is_some_and(|sent| sent.as_bytes() == good.as_bytes());
+        is_known || family.is_open
     };
     if !is_good {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -70,6 +80,9 @@ async fn token(State(family): Shared, body: Bytes) -> Response {
         } else {
             family.number += 1;
             family.is_over = false;
+            if let Some(store) = &family.takes_away {
+                store.is_away.store(true, Ordering::Relaxed);
+            }
             Some(family.number)
         }
     };
@@ -124,26 +137,39 @@ async fn scene() -> Scene {
 
 impl Scene {
     fn gateway(&self) -> Gateway {
+        self.gateway_with(OAuthConfig::default())
+    }
+
+    fn gateway_with(&self, oauth: OAuthConfig) -> Gateway {
         let directory = TestDirectory::new();
+        let connector = self.connector(&directory.0, oauth);
+        Gateway {
+            directory,
+            connector,
+        }
+    }
+
+    fn connector(&self, directory: &Path, oauth: OAuthConfig) -> Arc<dyn Connector> {
         let transport = TransportConfig::Http {
             url: self.url.clone(),
             from_variables: Vec::new(),
             insecure: false,
             headers: BTreeMap::new(),
             oauth: Some(OAuthConfig {
-                directory: Some(directory.0.clone()),
-                ..OAuthConfig::default()
+                directory: Some(directory.to_owned()),
+                ..oauth
             }),
         };
         let server = ServerConfig::new("zoo", transport);
         let store = Arc::clone(&self.store) as Arc<dyn ResultStore>;
         let metrics = Metrics::new();
         let limits = Default::default();
-        let connector = connector(&server, &limits, &BTreeMap::new(), &metrics, Some(&store));
-        Gateway {
-            directory,
-            connector: connector.unwrap(),
-        }
+        connector(&server, &limits, &BTreeMap::new(), &metrics, Some(&store)).unwrap()
+    }
+
+    /// The gateway's process ends, and another begins with its files.
+    fn restart(&self, gateway: &mut Gateway) {
+        gateway.connector = self.connector(&gateway.directory.0, OAuthConfig::default());
     }
 
     /// A person logs in at this gateway.
@@ -247,4 +273,59 @@ async fn nothing_is_renewed_where_the_store_does_not_answer() {
     assert_eq!(scene.family.lock().refreshes, 0);
     scene.store.is_away.store(false, Ordering::Relaxed);
     gateway.call().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_renewed_token_that_could_not_be_shared_is_used_and_shared_later() {
+    for is_restarted in [false, true] {
+        let scene = scene().await;
+        let (mut one, other) = (scene.gateway(), scene.gateway());
+        scene.log_in(&one, 1);
+        one.call().await.unwrap();
+        other.call().await.unwrap();
+        let before = scene.file(&one).read().unwrap().unwrap();
+        scene.family.lock().is_over = true;
+        scene.family.lock().takes_away = Some(Arc::clone(&scene.store));
+        one.call().await.unwrap();
+        scene.family.lock().takes_away = None;
+        scene.store.is_away.store(false, Ordering::Relaxed);
+        tokio::time::pause();
+        tokio::time::advance(LEASE).await;
+        tokio::time::resume();
+        if is_restarted {
+            // Only its file has the token.
+            scene.restart(&mut one);
+        } else {
+            // Only its memory has the token.
+            scene.file(&one).write(&before).unwrap();
+        }
+        scene.family.lock().is_over = true;
+        assert_eq!(one.call().await, Ok(()), "{is_restarted}");
+        assert_eq!(other.call().await, Ok(()), "{is_restarted}");
+        assert!(!scene.family.lock().is_revoked);
+    }
+}
+
+#[tokio::test]
+async fn an_old_file_does_not_replace_a_renewed_token() {
+    let scene = scene().await;
+    let (one, mut other) = (scene.gateway(), scene.gateway());
+    scene.log_in(&one, 1);
+    one.call().await.unwrap();
+    other.call().await.unwrap();
+    for _ in 0..2 {
+        scene.family.lock().is_over = true;
+        one.call().await.unwrap();
+    }
+    // The store loses everything, and the file that is two renewals old comes first.
+    scene.store.lose_records();
+    scene.restart(&mut other);
+    scene.family.lock().is_open = true;
+    other.call().await.unwrap();
+    scene.family.lock().is_open = false;
+    scene.family.lock().is_over = true;
+    assert_eq!(one.call().await, Ok(()));
+    assert_eq!(other.call().await, Ok(()));
+    let family = scene.family.lock();
+    assert_eq!((family.refreshes, family.is_revoked), (3, false));
 }

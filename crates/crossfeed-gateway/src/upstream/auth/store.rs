@@ -63,6 +63,9 @@ pub(super) struct Login {
     /// When a person, or the gateway itself, logged in last, in seconds since 1970; renewals leave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) logged_in_at: Option<u64>,
+    /// How often its token was renewed since.
+    #[serde(default)]
+    pub(super) renewals: u64,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
     /// What the server said that it wants beside these.
@@ -75,6 +78,12 @@ impl Login {
     pub(super) fn is_expired(&self) -> bool {
         self.expires_at
             .is_some_and(|at| at <= unix_time_in(EXPIRY_MARGIN))
+    }
+
+    /// Whether its tokens replace those of the other: a later login, or the same renewed more often.
+    pub(super) fn is_later_than(&self, other: &Self) -> bool {
+        let order = |login: &Self| (login.logged_in_at, login.renewals);
+        order(self) > order(other)
     }
 }
 

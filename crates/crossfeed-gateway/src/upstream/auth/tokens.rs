@@ -86,21 +86,30 @@ impl OAuth {
     }
 
     /// The tokens as they are now: those of the latest login, as all gateways over the store have renewed it; and which
-    /// write they are there. A login that only the file has is taken to the store.
-    async fn current(&self) -> Result<(Option<Login>, Option<u64>), UpstreamError> {
+    /// write they are there. What only the file or the memory has, such as a renewed token that could not be shared, is
+    /// taken to the store.
+    async fn current(
+        &self,
+        known: Option<&Login>,
+    ) -> Result<(Option<Login>, Option<u64>), UpstreamError> {
         let file = self.read()?;
         let Some(shared) = &self.shared else {
             return Ok((file, None));
         };
+        let own = match (&file, known) {
+            (Some(file), Some(known)) if known.is_later_than(file) => Some(known),
+            (Some(file), _) => Some(file),
+            (None, known) => known,
+        };
         for _ in 0..MAX_ATTEMPTS {
             let found = shared.read().await.map_err(|error| away(&error))?;
             let version = found.as_ref().map(|(_, version)| *version);
-            let is_later = |file: &Login| match &found {
-                Some((found, _)) => file.logged_in_at > found.logged_in_at,
+            let is_later = |own: &&Login| match &found {
+                Some((found, _)) => own.is_later_than(found),
                 None => true,
             };
-            if let Some(file) = file.as_ref().filter(|file| is_later(file)) {
-                let written = shared.write(file, version).await;
+            if let Some(own) = own.filter(is_later) {
+                let written = shared.write(own, version).await;
                 if written.map_err(|error| away(&error))? {
                     continue;
                 }
@@ -131,7 +140,7 @@ impl OAuth {
             let since = Instant::now();
             let lease = shared.try_lease().await.map_err(|error| away(&error))?;
             // Only now: who had the lease has written by then.
-            let (current, version) = self.current().await?;
+            let (current, version) = self.current(Some(login)).await?;
             if let Some(current) = current {
                 *login = current;
             }
@@ -187,7 +196,7 @@ impl OAuth {
             };
             match written {
                 // A person has logged in meanwhile.
-                Ok(Some((found, _))) if found.logged_in_at > login.logged_in_at => {
+                Ok(Some((found, _))) if found.is_later_than(login) => {
                     *login = found;
                     return;
                 }
@@ -238,6 +247,7 @@ impl OAuth {
         if let Some(kept) = self.read()?
             && kept.access_token.is_some()
             && kept.access_token != login.access_token
+            && !login.is_later_than(&kept)
         {
             *login = kept;
             if !login.is_expired() {
@@ -264,6 +274,9 @@ impl OAuth {
             Some(token) if !login.is_own => refresh(fetch, login, token).await,
             _ => request_own(fetch, login).await,
         };
+        if renewed.is_ok() {
+            login.renewals = login.renewals.saturating_add(1);
+        }
         renewed.map_err(|error| {
             let reason = format!("its token cannot be renewed: {error}");
             match error {
@@ -286,7 +299,7 @@ impl OAuth {
             let mut login = oauth.login.lock().await;
             if login.is_none() {
                 // A person may have logged in meanwhile.
-                (*login, _) = oauth.current().await?;
+                (*login, _) = oauth.current(None).await?;
             }
             let Some(login) = &mut *login else {
                 return Ok(None);
@@ -349,7 +362,7 @@ impl OAuth {
         }
         let reason = format!("HTTP 403: it wants the scopes `{}`", scopes.join(" "));
         let _lock = self.lock().await;
-        if let (Some(mut kept), version) = self.current().await? {
+        if let (Some(mut kept), version) = self.current(login.as_ref()).await? {
             kept.wanted = scopes;
             self.store(&kept);
             if let Some(shared) = &self.shared {
