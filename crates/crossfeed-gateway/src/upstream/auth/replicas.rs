@@ -329,3 +329,29 @@ async fn an_old_file_does_not_replace_a_renewed_token() {
     let family = scene.family.lock();
     assert_eq!((family.refreshes, family.is_revoked), (3, false));
 }
+
+#[tokio::test]
+async fn servers_that_need_no_login_need_no_store() {
+    let scene = scene().await;
+    let (one, other) = (scene.gateway(), scene.gateway());
+    scene.family.lock().is_open = true;
+    scene.store.is_away.store(true, Ordering::Relaxed);
+    assert_eq!(other.call().await, Ok(()));
+    scene.store.is_away.store(false, Ordering::Relaxed);
+    let before = scene.store.reads.load(Ordering::Relaxed);
+    for answer in join_all((0..20).map(|_| one.call())).await {
+        assert_eq!(answer, Ok(()));
+    }
+    assert_eq!(scene.store.reads.load(Ordering::Relaxed), before + 1);
+    // Where the server wants to know who asks, it is looked up at once.
+    scene.family.lock().is_open = false;
+    scene.store.is_away.store(true, Ordering::Relaxed);
+    let refused = other.call().await.unwrap_err();
+    assert!(refused.contains("its tokens are in the store"), "{refused}");
+    scene.store.is_away.store(false, Ordering::Relaxed);
+    scene.log_in(&one, 1);
+    assert_eq!(one.call().await, Ok(()));
+    scene.family.lock().is_over = true;
+    assert_eq!(other.call().await, Ok(()));
+    assert_eq!(scene.family.lock().refreshes, 1);
+}

@@ -24,8 +24,14 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
+/// How long requests go without a token, unless the server wants one, before a login is looked for again.
+const NONE_TIME: Duration = Duration::from_secs(5);
+
 /// How often it is asked whether another gateway has renewed a token.
 const PAUSE: Duration = Duration::from_millis(25);
+
+/// Why a login is needed.
+const WANTS_LOGIN: &str = "HTTP 401: it wants to know who asks";
 
 /// Of the lease what is left when an authorization server has to have answered.
 const LEASE_MARGIN: Duration = Duration::from_secs(10);
@@ -48,6 +54,8 @@ pub(in crate::upstream) struct OAuth {
     fetch: OnceCell<Fetch>,
     /// Held while a token is renewed: a refresh token may work only once.
     login: Mutex<Option<Login>>,
+    /// When the store was last asked for a login, and had none or did not answer.
+    none_at: parking_lot::Mutex<Option<Instant>>,
 }
 
 async fn to_its_end<T: Send + 'static>(
@@ -76,6 +84,7 @@ impl OAuth {
             shared: records.map(|records| SharedLogin::new(records, server, url)),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
+            none_at: parking_lot::Mutex::new(None),
         })
     }
 
@@ -286,6 +295,26 @@ impl OAuth {
         })
     }
 
+    /// Whether there was no login a moment ago.
+    fn knows_none(&self) -> bool {
+        let none_at = *self.none_at.lock();
+        none_at.is_some_and(|at| at.elapsed() < NONE_TIME)
+    }
+
+    /// Looks for a login where none is known. A store that does not answer is like one that has none: the server may
+    /// need no login, and says so if it does.
+    async fn find(&self) -> Result<Option<Login>, UpstreamError> {
+        let found = match self.current(None).await {
+            Ok((found, _)) => found,
+            Err(UpstreamError::Unreachable(_)) if self.read()?.is_none() => None,
+            Err(error) => return Err(error),
+        };
+        if self.shared.is_some() {
+            *self.none_at.lock() = found.is_none().then(Instant::now);
+        }
+        Ok(found)
+    }
+
     /// The `Authorization` header; none where no one has logged in.
     ///
     /// # Errors
@@ -294,12 +323,17 @@ impl OAuth {
     pub(in crate::upstream) async fn authorization(
         self: &Arc<Self>,
     ) -> Result<Option<HeaderValue>, UpstreamError> {
+        // While one request looks again, the others go on as before.
+        let had_none = self.none_at.lock().is_some();
+        if had_none && (self.knows_none() || self.login.try_lock().is_err()) {
+            return Ok(None);
+        }
         let oauth = Arc::clone(self);
         to_its_end(async move {
             let mut login = oauth.login.lock().await;
-            if login.is_none() {
+            if login.is_none() && !oauth.knows_none() {
                 // A person may have logged in meanwhile.
-                (*login, _) = oauth.current(None).await?;
+                *login = oauth.find().await?;
             }
             let Some(login) = &mut *login else {
                 return Ok(None);
@@ -341,9 +375,22 @@ impl OAuth {
             }
             match (&mut *login, used) {
                 (Some(login), Some(_)) => oauth.renew(login).await,
+                (None, None) => {
+                    // A person may have logged in since no login was found.
+                    let (found, _) = oauth.current(None).await?;
+                    let token = found
+                        .as_ref()
+                        .and_then(|found| found.access_token.as_deref());
+                    if token.and_then(header).is_none() {
+                        return Err(oauth.takes_login(WANTS_LOGIN));
+                    }
+                    *login = found;
+                    *oauth.none_at.lock() = None;
+                    Ok(())
+                }
                 _ => {
                     *login = None;
-                    Err(oauth.takes_login("HTTP 401: it wants to know who asks"))
+                    Err(oauth.takes_login(WANTS_LOGIN))
                 }
             }
         })

@@ -83,7 +83,8 @@ impl Wire {
     ) -> Result<Response, UpstreamError> {
         let mut url = self.url.clone();
         let mut redirections = 0;
-        let mut is_second = false;
+        // With a token, and without: a login may be found only when the server wants one.
+        let mut was_refused = [false; 2];
         loop {
             let token = match &self.oauth {
                 Some(oauth) => oauth.authorization().await?,
@@ -118,8 +119,9 @@ impl Wire {
                         return Err(refused("its `headers` do not say who asks, or not rightly"));
                     };
                     let challenge = Challenge::find(challenges(&response));
+                    let was_refused = &mut was_refused[usize::from(token.is_some())];
                     oauth.refused(status, challenge, token).await?;
-                    if std::mem::replace(&mut is_second, true) {
+                    if std::mem::replace(was_refused, true) {
                         return Err(refused("a new token did not help"));
                     }
                 }
