@@ -355,3 +355,23 @@ async fn servers_that_need_no_login_need_no_store() {
     assert_eq!(other.call().await, Ok(()));
     assert_eq!(scene.family.lock().refreshes, 1);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_gateway_that_cannot_read_its_file_keeps_no_other_from_renewing() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let scene = scene().await;
+    let (one, other) = (scene.gateway(), scene.gateway());
+    scene.log_in(&one, 1);
+    one.call().await.unwrap();
+    other.call().await.unwrap();
+    for entry in fs::read_dir(&one.directory.0).unwrap() {
+        let path = entry.unwrap().path();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    scene.family.lock().is_over = true;
+    let refused = one.call().await.unwrap_err();
+    assert!(refused.contains("its tokens cannot be read"), "{refused}");
+    let called = tokio::time::timeout(Duration::from_secs(10), other.call());
+    assert_eq!(called.await.unwrap(), Ok(()));
+}

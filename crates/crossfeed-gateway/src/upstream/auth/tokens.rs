@@ -148,50 +148,54 @@ impl OAuth {
         loop {
             let since = Instant::now();
             let lease = shared.try_lease().await.map_err(|error| away(&error))?;
-            // Only now: who had the lease has written by then.
-            let (current, version) = self.current(Some(login)).await?;
-            if let Some(current) = current {
-                *login = current;
-            }
-            let is_renewed = login.access_token.is_some() && login.access_token != used;
-            let is_done = is_renewed && !login.is_expired();
-            let Some(lease) = lease else {
-                if is_done {
-                    return Ok(());
-                }
-                wait_for_others(until).await?;
-                continue;
-            };
-            let renewed = if is_done {
-                Some(Ok(()))
-            } else if since.elapsed() < BEGIN_WITHIN {
-                let by = since + LEASE - LEASE_MARGIN;
-                let renewed = timeout_at(by, self.request_new(login)).await;
-                Some(match renewed {
-                    Ok(Ok(())) => {
-                        self.share(shared, login, version).await;
-                        Ok(())
-                    }
-                    Ok(Err(error)) => Err(error),
-                    Err(_) => Err(UpstreamError::Unreachable(
-                        "its authorization server does not answer".to_owned(),
-                    )),
-                })
-            } else {
-                None
-            };
-            if let Err(error) = shared.release(lease).await {
+            let leased = lease.as_ref().map(|_| since);
+            let renewed = self.try_renew(shared, login, &used, leased).await;
+            // However that ended: others wait for it.
+            if let Some(lease) = lease
+                && let Err(error) = shared.release(lease).await
+            {
                 tracing::warn!(
                     server = self.server,
                     error = with_causes(&error),
                     "cannot give back the lease of a token: it ends with its time"
                 );
             }
-            if let Some(renewed) = renewed {
-                return renewed;
+            if renewed? {
+                return Ok(());
             }
             wait_for_others(until).await?;
         }
+    }
+
+    /// Whether there is another token than the one that was used: another gateway's, or, where this one has the lease
+    /// (asked for at that time), a new one.
+    async fn try_renew(
+        &self,
+        shared: &SharedLogin,
+        login: &mut Login,
+        used: &Option<String>,
+        leased: Option<Instant>,
+    ) -> Result<bool, UpstreamError> {
+        // Only now: who had the lease has written by then.
+        let (current, version) = self.current(Some(login)).await?;
+        if let Some(current) = current {
+            *login = current;
+        }
+        if login.access_token.is_some() && login.access_token != *used && !login.is_expired() {
+            return Ok(true);
+        }
+        let Some(since) = leased.filter(|since| since.elapsed() < BEGIN_WITHIN) else {
+            return Ok(false);
+        };
+        let by = since + LEASE - LEASE_MARGIN;
+        timeout_at(by, self.request_new(login))
+            .await
+            .map_err(|_| {
+                let reason = "its authorization server does not answer";
+                UpstreamError::Unreachable(reason.to_owned())
+            })??;
+        self.share(shared, login, version).await;
+        Ok(true)
     }
 
     /// Writes a renewed token where others find it. They would use the old one again: it is tried as long as they wait.
