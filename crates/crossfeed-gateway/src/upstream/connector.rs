@@ -77,13 +77,7 @@ pub fn connector(
             let records = store.cloned().and_then(Records::of);
             let oauth = oauth.and_then(|oauth| {
                 let directory = oauth.directory.as_deref()?;
-                Some(OAuth::new(
-                    directory,
-                    name,
-                    url,
-                    oauth.grant,
-                    records.clone(),
-                ))
+                Some(OAuth::new(directory, name, url, oauth, records.clone()))
             });
             let mut connector = HttpConnector::new(name, url, headers, oauth)?;
             connector.limit = limits.message_bytes;

@@ -375,3 +375,30 @@ async fn a_gateway_that_cannot_read_its_file_keeps_no_other_from_renewing() {
     let called = tokio::time::timeout(Duration::from_secs(10), other.call());
     assert_eq!(called.await.unwrap(), Ok(()));
 }
+
+#[tokio::test]
+async fn gateways_that_log_in_otherwise_share_no_login() {
+    let scene = scene().await;
+    let base = OAuthConfig::default();
+    let one = scene.gateway_with(base.clone());
+    scene.log_in(&one, 1);
+    one.call().await.unwrap();
+    for oauth in [
+        OAuthConfig {
+            issuer: Some("https://as.example".to_owned()),
+            ..base.clone()
+        },
+        OAuthConfig {
+            client_id: Some("https://as.example".to_owned()),
+            ..base.clone()
+        },
+        OAuthConfig {
+            grant: Grant::ClientCredentials,
+            ..base.clone()
+        },
+    ] {
+        let refused = scene.gateway_with(oauth).call().await.unwrap_err();
+        assert!(refused.contains("wants to know who asks"), "{refused}");
+    }
+    assert_eq!(scene.gateway_with(base).call().await, Ok(()));
+}

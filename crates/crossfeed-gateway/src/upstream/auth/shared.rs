@@ -7,7 +7,10 @@
 //!   one.
 
 use super::store::Login;
-use crate::records::{Found, Key, Records};
+use crate::{
+    config::{Grant, OAuthConfig},
+    records::{Found, Key, Records},
+};
 use crossfeed_store::{Expected, StoreError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -33,33 +36,35 @@ struct LeaseRecord {}
 /// The tokens of one server in the store.
 pub(super) struct SharedLogin {
     records: Records,
-    server: String,
-    url: String,
+    /// What makes it this login, and not another.
+    about: [String; 5],
 }
 
 /// That this gateway renews, and no other does.
 pub(super) struct Lease(u64);
 
 impl SharedLogin {
-    /// Those of a server with this name and address: two names may be two people.
-    pub(super) fn new(records: Records, server: &str, url: &str) -> Self {
-        Self {
-            records,
-            server: server.to_owned(),
-            url: url.to_owned(),
-        }
+    /// Those of a server with this name and address, for gateways whose configurations log in alike: two names may be
+    /// two people.
+    pub(super) fn new(records: Records, server: &str, url: &str, oauth: &OAuthConfig) -> Self {
+        let issuer = oauth.issuer.as_deref().unwrap_or_default();
+        let client = oauth.client_id.as_deref().unwrap_or_default();
+        let grant = match oauth.grant {
+            Grant::AuthorizationCode => "authorization_code",
+            Grant::ClientCredentials => "client_credentials",
+        };
+        let about = [server, url, issuer, client, grant].map(str::to_owned);
+        Self { records, about }
     }
 
     fn key(&self, kind: &'static str) -> Key {
-        Key::new(kind, &[&self.server, &self.url])
+        Key::new(kind, &self.about.each_ref().map(String::as_str))
     }
 
     /// The tokens, and which write they are.
     pub(super) async fn read(&self) -> Result<Option<(Login, u64)>, StoreError> {
-        let found = self
-            .records
-            .read::<TokenRecord>(&self.key("tokens"))
-            .await?;
+        let key = self.key("tokens");
+        let found = self.records.read::<TokenRecord>(&key).await?;
         Ok(found.map(|Found { value, version }| (value.login, version)))
     }
 
@@ -111,7 +116,12 @@ mod tests {
         let store = LastingStore::new();
         let gateway = || {
             let records = Records::of(store.clone()).unwrap();
-            SharedLogin::new(records, "zoo", "https://zoo.example")
+            SharedLogin::new(
+                records,
+                "zoo",
+                "https://zoo.example",
+                &OAuthConfig::default(),
+            )
         };
         let (one, other) = (gateway(), gateway());
         let lease = one.try_lease().await.unwrap().unwrap();

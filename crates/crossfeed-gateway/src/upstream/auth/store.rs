@@ -80,6 +80,13 @@ impl Login {
             .is_some_and(|at| at <= unix_time_in(EXPIRY_MARGIN))
     }
 
+    /// Whether both are one login, renewed more or less often.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        self.logged_in_at == other.logged_in_at
+            && self.issuer == other.issuer
+            && self.client_id == other.client_id
+    }
+
     /// Whether its tokens replace those of the other: a later login, or the same renewed more often.
     pub(super) fn is_later_than(&self, other: &Self) -> bool {
         let order = |login: &Self| (login.logged_in_at, login.renewals);

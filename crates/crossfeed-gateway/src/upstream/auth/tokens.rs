@@ -7,7 +7,7 @@ use super::{
     store::{Login, Store, unix_time_in},
 };
 use crate::{
-    config::Grant,
+    config::{Grant, OAuthConfig},
     records::{Records, owned::MAX_ATTEMPTS},
     upstream::{UpstreamError, http, printable::printable},
 };
@@ -73,15 +73,15 @@ impl OAuth {
         directory: &Path,
         server: &str,
         url: &str,
-        grant: Grant,
+        oauth: &OAuthConfig,
         records: Option<Records>,
     ) -> Arc<Self> {
         Arc::new(Self {
             server: server.to_owned(),
             url: url.to_owned(),
-            is_own: grant == Grant::ClientCredentials,
+            is_own: oauth.grant == Grant::ClientCredentials,
             store: Store::new(directory, server, url),
-            shared: records.map(|records| SharedLogin::new(records, server, url)),
+            shared: records.map(|records| SharedLogin::new(records, server, url, oauth)),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
             none_at: parking_lot::Mutex::new(None),
@@ -125,8 +125,18 @@ impl OAuth {
             } else {
                 let login = found.map(|(login, _)| login);
                 if let Some(login) = &login
-                    && file.is_none_or(|file| file.access_token != login.access_token)
+                    && file
+                        .as_ref()
+                        .is_none_or(|file| file.access_token != login.access_token)
                 {
+                    if file.as_ref().is_some_and(|file| !file.is_same_as(login)) {
+                        tracing::warn!(
+                            server = self.server,
+                            client = printable(login.client_id.as_bytes(), 100),
+                            issuer = printable(login.issuer.as_bytes(), 200),
+                            "another login, which the store has, replaces the one in the token file"
+                        );
+                    }
                     // What is left of them if the store loses them.
                     self.store(login);
                 }
