@@ -64,7 +64,12 @@ impl SharedLogin {
     /// The tokens, and which write they are.
     pub(super) async fn read(&self) -> Result<Option<(Login, u64)>, StoreError> {
         let key = self.key("tokens");
-        let found = self.records.read::<TokenRecord>(&key).await?;
+        let found = self.records.read::<TokenRecord>(&key).await;
+        // What the reader says of the record may quote a token, and is logged.
+        let found = found.map_err(|error| match error {
+            StoreError::Damaged { .. } => key.damaged(None),
+            error => error,
+        })?;
         Ok(found.map(|Found { value, version }| (value.login, version)))
     }
 
@@ -138,5 +143,29 @@ mod tests {
         assert!(one.try_lease().await.unwrap().is_none());
         other.release(of_other).await.unwrap();
         assert!(one.try_lease().await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_record_quotes_none_of_it() {
+        let store = LastingStore::new();
+        let records = Records::of(store.clone()).unwrap();
+        let shared = SharedLogin::new(
+            records,
+            "zoo",
+            "https://zoo.example",
+            &OAuthConfig::default(),
+        );
+        let login = Login {
+            expires_at: Some(123_456),
+            ..Login::default()
+        };
+        assert!(shared.write(&login, None).await.unwrap());
+        let key = &store.keys("tokens")[0];
+        let text = String::from_utf8(store.bytes(key).to_vec()).unwrap();
+        store.overwrite(key, &text.replace("123456", "\"secret-1\""));
+        let error = shared.read().await.err().unwrap();
+        assert!(matches!(error, StoreError::Damaged { .. }));
+        let said = crossfeed_store::with_causes(&error);
+        assert!(!said.contains("secret-1"), "{said}");
     }
 }
