@@ -8,7 +8,8 @@
 //!   took as taken just now, unless what the last of them knew is better, and lets the bucket fill by its own clock. So
 //!   none takes the bucket for fuller than it is.
 //! - Of what a gateway takes at once, it loses at most half as much as it lets in.
-//! - While the store does not answer, each gateway counts by itself, from what it knew last.
+//! - While the store does not answer, each gateway counts by itself, from what it knew last. What it lets in then stands in
+//!   the record with its next write. No gateway by itself ever lets in more than the rate.
 
 use crate::{
     config::{Rate, TokenConfig},
@@ -71,6 +72,9 @@ struct BucketState {
     epoch: Option<u64>,
     /// How many requests were taken by the record.
     taken: u64,
+    /// How many were let in here that the record does not hold. None of them comes back before it does: a bucket of
+    /// their own, which fills beside that of the record, would let in too many.
+    unrecorded: u32,
     /// The write of the record that is known.
     version: Option<u64>,
     slice: Slice,
@@ -143,6 +147,7 @@ impl Bucket {
                 full_at: now,
                 epoch: None,
                 taken: 0,
+                unrecorded: 0,
                 version: None,
                 slice: Slice {
                     left: 0,
@@ -192,6 +197,7 @@ impl Bucket {
             }
         }
         state.full_at = self.after(&state, NonZeroU32::MIN)?;
+        state.unrecorded = state.unrecorded.saturating_add(1);
         Ok(())
     }
 
@@ -220,14 +226,21 @@ impl Bucket {
         // No bucket lacks more than it holds, whatever a record says.
         let lack = Duration::from_nanos(record.lack).min(per);
         let own = state.full_at.max(now);
-        let full_at = if state.epoch != Some(record.epoch) {
-            own + lack
-        } else if let Some(others) = record.taken.checked_sub(state.taken) {
-            let others = u32::try_from(others).map_or(requests.get(), |it| it.min(requests.get()));
-            (own + self.each() * others).min(now + lack)
-        } else {
-            // The store has gone back to what was there before.
-            own
+        let time_of = |count: u32| self.each() * count.min(requests.get());
+        let is_same = state.epoch == Some(record.epoch);
+        let full_at = match record.taken.checked_sub(state.taken) {
+            Some(others) if is_same => {
+                let others = time_of(u32::try_from(others).unwrap_or(u32::MAX));
+                (own + others).min(now + lack + time_of(state.unrecorded))
+            }
+            // It is begun anew, or the store has gone back to what was there before: what is known here is not in it.
+            _ => {
+                let lacking = (own - now)
+                    .as_nanos()
+                    .div_ceil(self.each().as_nanos().max(1));
+                state.unrecorded = u32::try_from(lacking).unwrap_or(u32::MAX);
+                if is_same { own } else { own + lack }
+            }
         };
         state.full_at = full_at.min(now + per);
         state.epoch = Some(record.epoch);
@@ -266,9 +279,10 @@ impl Bucket {
             let asked_at = Instant::now();
             // One that is begun anew is another's, as far as others know.
             let epoch = state.epoch.filter(|_| state.version.is_some());
+            let taken = size.get().saturating_add(state.unrecorded);
             let record = BucketRecord {
                 epoch: epoch.unwrap_or_else(|| RandomState::new().hash_one(())),
-                taken: state.taken.saturating_add(size.get().into()),
+                taken: state.taken.saturating_add(taken.into()),
                 lack: nanoseconds(full_at - asked_at),
             };
             let expected = state.version.map_or(Expected::Absent, Expected::Version);
@@ -279,6 +293,7 @@ impl Bucket {
                 state.version = written;
                 state.epoch = Some(record.epoch);
                 state.taken = record.taken;
+                state.unrecorded = 0;
                 state.full_at = full_at;
                 state.slice.put(size, Instant::now());
                 return Ok(Ok(()));
@@ -289,7 +304,7 @@ impl Bucket {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("it took too long")]
+#[error("counting a request there took longer than {:?}", STORE_TIMEOUT)]
 struct Slow;
 
 fn slow() -> StoreError {
@@ -402,12 +417,29 @@ mod tests {
         a_holder_is_held(&rates(rate(3, 60), Some(&LastingStore::new()))).await;
     }
 
-    /// What one process does after so many milliseconds: how many requests it gets, and whether it has just started.
-    type Turn = (u64, usize, u32, bool);
+    /// What one process does after so many milliseconds: how many requests it gets, and what happened to it before.
+    type Turn = (u64, usize, u32, Event);
 
-    fn turns(pause: u64, requests: u32) -> impl Strategy<Value = Vec<Turn>> {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Event {
+        Nothing,
+        Start,
+        /// It does not reach the store, though others do.
+        StoreAway,
+        /// All records are gone.
+        LostRecords,
+    }
+
+    fn turns(
+        pause: u64,
+        requests: u32,
+        event: Event,
+        part: f64,
+    ) -> impl Strategy<Value = Vec<Turn>> {
         let pause = prop_oneof![Just(0), 0..50u64, 0..pause];
-        let turn = (pause, 0..3usize, 1..=requests, prop::bool::weighted(0.1));
+        let happens = prop::bool::weighted(part);
+        let event = happens.prop_map(move |it| if it { event } else { Event::Nothing });
+        let turn = (pause, 0..3usize, 1..=requests, event);
         prop::collection::vec(turn, 1..120)
     }
 
@@ -424,23 +456,39 @@ mod tests {
         runtime.unwrap().block_on(test);
     }
 
-    /// When requests were let in.
-    async fn let_in(rate: Rate, turns: Vec<Turn>) -> Vec<Instant> {
+    /// When requests were let in, by each process.
+    async fn let_in(rate: Rate, turns: Vec<Turn>) -> Vec<(Instant, usize)> {
         let store = LastingStore::new();
         let mut processes = [(); 3].map(|()| rates(rate, Some(&store)));
         let mut let_in = Vec::new();
-        for (pause, at, requests, starts) in turns {
+        for (pause, at, requests, event) in turns {
             advance(Duration::from_millis(pause)).await;
-            if starts {
-                processes[at] = rates(rate, Some(&store));
+            match event {
+                Event::Nothing | Event::StoreAway => {}
+                Event::Start => processes[at] = rates(rate, Some(&store)),
+                Event::LostRecords => store.lose_records(),
             }
+            let is_away = event == Event::StoreAway;
+            store.is_away.store(is_away, Ordering::Relaxed);
             for _ in 0..requests {
                 if count(&processes[at], "ada").await.is_ok() {
-                    let_in.push(Instant::now());
+                    let_in.push((Instant::now(), at));
                 }
             }
         }
         let_in
+    }
+
+    /// That in no time more were let in than the bucket holds and what fills it meanwhile.
+    fn assert_held(rate: Rate, let_in: impl Iterator<Item = Instant>) {
+        let each = rate.per / rate.requests.get();
+        // The earliest end of what would be too many, as in a bucket of one process.
+        let mut full_at: Option<Instant> = None;
+        for at in let_in {
+            let before = full_at.map_or(at, |full_at| full_at.max(at));
+            full_at = Some(before + each);
+            assert!(before + each - at <= rate.per + SLICE_TIME, "{rate:?}");
+        }
     }
 
     proptest! {
@@ -449,16 +497,30 @@ mod tests {
         /// In no time more are let in than the bucket holds and what fills it meanwhile, wherever they arrive and
         /// whenever processes start.
         #[test]
-        fn all_processes_together_hold_the_rate(rate in some_rates(), turns in turns(2000, 40)) {
+        fn all_processes_together_hold_the_rate(
+            rate in some_rates(),
+            turns in turns(2000, 40, Event::Start, 0.1),
+        ) {
             run(async move {
                 let let_in = let_in(rate, turns).await;
-                let each = rate.per / rate.requests.get();
-                // The earliest end of what would be too many, as in a bucket of one process.
-                let mut full_at: Option<Instant> = None;
-                for at in let_in {
-                    let before = full_at.map_or(at, |full_at| full_at.max(at));
-                    full_at = Some(before + each);
-                    assert!(before + each - at <= rate.per + SLICE_TIME, "{rate:?}");
+                assert_held(rate, let_in.into_iter().map(|(at, _)| at));
+            });
+        }
+
+        /// However often the store is away for some of them, or loses what it has, each holds the rate.
+        #[test]
+        fn each_process_holds_the_rate_whatever_the_store_does(
+            rate in some_rates(),
+            turns in prop_oneof![
+                turns(4000, 40, Event::StoreAway, 0.4),
+                turns(4000, 40, Event::LostRecords, 0.2),
+            ],
+        ) {
+            run(async move {
+                let let_in = let_in(rate, turns).await;
+                for process in 0..3 {
+                    let own = let_in.iter().filter(|(_, by)| *by == process);
+                    assert_held(rate, own.map(|(at, _)| *at));
                 }
             });
         }
@@ -544,6 +606,60 @@ mod tests {
         advance(Duration::from_secs(14)).await;
         assert_eq!(count(&two, "ada").await, Ok(()));
         assert!(count(&one, "ada").await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_let_in_alone_is_not_forgotten() {
+        let store = LastingStore::new();
+        let [one, two] = [(); 2].map(|()| rates(rate(60, 60), Some(&store)));
+        assert_eq!(count(&one, "ada").await, Ok(()));
+        store.is_away.store(true, Ordering::Relaxed);
+        for _ in 0..59 {
+            assert_eq!(count(&one, "ada").await, Ok(()));
+        }
+        assert!(count(&one, "ada").await.is_err());
+        store.is_away.store(false, Ordering::Relaxed);
+        // The other knows nothing of that, so the record lacks next to nothing.
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        advance(RETRY_TIME).await;
+        let refused = Err(Duration::from_secs(1));
+        assert_eq!(count(&one, "ada").await, refused);
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(count(&one, "ada").await, Ok(()));
+        assert_eq!(count(&one, "ada").await, refused);
+        // From then on the other knows.
+        assert_eq!(count(&two, "ada").await, refused);
+    }
+
+    /// What others take fills the bucket no faster.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_let_in_alone_does_not_come_back_twice_as_fast() {
+        let store = LastingStore::new();
+        let [one, two] = [(); 2].map(|()| rates(rate(60, 60), Some(&store)));
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        for _ in 0..59 {
+            assert_eq!(count(&one, "ada").await, Ok(()));
+        }
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        store.is_away.store(true, Ordering::Relaxed);
+        for _ in 0..30 {
+            assert_eq!(count(&one, "ada").await, Ok(()));
+            advance(Duration::from_secs(1)).await;
+        }
+        store.is_away.store(false, Ordering::Relaxed);
+        assert_eq!(count(&two, "ada").await, Ok(()));
+        let mut more = 0;
+        while count(&one, "ada").await.is_ok() {
+            more += 1;
+        }
+        assert!(more <= 1, "{more}");
+    }
+
+    #[test]
+    fn the_log_says_what_took_too_long() {
+        let expected = "the store cannot answer: counting a request there took longer than 500ms";
+        assert_eq!(with_causes(&slow()), expected);
     }
 
     #[tokio::test(start_paused = true)]
