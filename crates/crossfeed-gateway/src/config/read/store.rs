@@ -165,7 +165,7 @@ pub(super) fn secret([text, file]: [Option<Field<'_>>; 2], key: &str) -> Option<
     let text = text.and_then(|field| field.text());
     let file = file.and_then(|field| {
         if text.is_some() {
-            field.problem(format!("there is a `{key}`, too: remove one of them"));
+            field.problem(format!("`{key}` is set, too: remove one of them"));
         }
         path(&field, &field.text()?)
     });

@@ -91,7 +91,7 @@ fn keys_of_ids_depend_on_no_store() {
     let refused = |text: &str, expected: &[&str]| check(&format!("{text}\n{SERVERS}"), expected);
     refused(
         "idKeys = 's3cret'\nid_keys_file = 'x'",
-        &["line 2, `idKeysFile`: there is a `idKeys`, too: remove one of them"],
+        &["line 2, `idKeysFile`: `idKeys` is set, too: remove one of them"],
     );
     refused(
         "idKeysFile = ''",
@@ -175,7 +175,7 @@ fn what_is_no_store_is_refused() {
     refused(
         "url = 'redis://a'\npassword = 's3cret'\npassword_file = 'x'\nblob_settings = { a = 'b' }",
         &[
-            "line 4, `store.passwordFile`: there is a `password`, too: remove one of them",
+            "line 4, `store.passwordFile`: `password` is set, too: remove one of them",
             "line 5, `store.blobSettings`: only for `blobs`, which are not there",
         ],
     );
@@ -203,7 +203,7 @@ fn what_is_no_store_is_refused() {
     );
     refused(
         "url = 'redis://a'\nblobs = 's3://a'\nblob_keys = 's3cret'\nblob_keys_file = 'x'",
-        &["line 5, `store.blobKeysFile`: there is a `blobKeys`, too: remove one of them"],
+        &["line 5, `store.blobKeysFile`: `blobKeys` is set, too: remove one of them"],
     );
     refused(
         "url = 'redis://a'\ndurability = { replicas = 1, within = '61 s' }",
