@@ -198,7 +198,7 @@ impl Tools {
     /// Asks the store whether it answers; one that does not outlive the process always does.
     pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
         match &self.records {
-            Some(records) => IdKeys::check(records).await,
+            Some(records) => records.answer().await,
             None => Ok(()),
         }
     }

@@ -179,6 +179,21 @@ async fn a_key_that_cannot_be_read_is_damage() {
 }
 
 #[tokio::test]
+async fn a_store_that_answers_is_there_whatever_its_records_say() {
+    let store = LastingStore::new();
+    let world = World::over(&store, None, Vec::new()).await;
+    let key = &store.keys("key")[0];
+    let later = format!(r#"{{"format":2,"of":"{key}"}}"#);
+    for record in ["damaged", &later] {
+        store.overwrite(key, record);
+        world.tools.check_store().await.unwrap();
+    }
+    store.is_away.store(true, Ordering::Relaxed);
+    let away = world.tools.check_store().await;
+    assert!(matches!(away, Err(StoreError::Unavailable { .. })));
+}
+
+#[tokio::test]
 async fn conversations_go_on() {
     let store = LastingStore::new();
     let world = World::over(&store, None, Vec::new()).await;
