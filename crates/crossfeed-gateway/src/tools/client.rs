@@ -254,26 +254,44 @@ impl Shared {
 
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
+    ///
+    /// # Errors
+    ///
+    /// The client must not get the state: other processes know of other calls that were answered with it, and not of this
+    /// one.
     pub(super) async fn remember_round(
         &self,
         offered: &Offered,
         state: &str,
         ready: PreparedCall,
         asked: Option<u64>,
-    ) {
-        let (tool, state) = (Arc::clone(&offered.source), digest(state));
-        let is_recorded = match &self.kept_rounds {
-            Some(kept) => {
-                let flows = &self.tools.flows;
-                kept.keep(flows, &tool, &state, &ready.sources).await
-            }
-            None => false,
+    ) -> Result<(), ErrorBodies> {
+        let key = (Arc::clone(&offered.source), digest(state));
+        // Before it is recorded, so that other calls with the state record this one's data with theirs.
+        let sources = self.put_round(key.clone(), ready, asked);
+        let Some(kept) = &self.kept_rounds else {
+            return Ok(());
         };
+        let (tool, state) = &key;
+        let is_recorded = kept.keep(&self.tools.flows, tool, state, &sources).await;
+        let is_recorded = is_recorded.map_err(|error| {
+            tracing::warn!(target: "crossfeed::gateway::flow", error = with_causes(&error), "cannot record whose data a `requestState` holds: the client does not get it");
+            refusal::unrecorded_question()
+        })?;
+        if let Some(round) = self.rounds.lock().peek_mut(&key) {
+            round.is_recorded = is_recorded;
+        }
+        Ok(())
+    }
+
+    /// Keeps a call that was answered with a question, and says whose data its state holds: that of all calls which were
+    /// answered with it.
+    fn put_round(&self, key: RoundKey, ready: PreparedCall, asked: Option<u64>) -> Sources {
         let mut round = Round {
             asked,
             ready,
             place: Arc::clone(&self.place),
-            is_recorded,
+            is_recorded: false,
         };
         // What is longer was charged when it was built.
         let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
@@ -284,7 +302,11 @@ impl Shared {
             }
         }
         let mut rounds = self.rounds.lock();
-        rounds.put((tool, state), round);
+        if let Some(before) = rounds.peek(&key) {
+            round.ready.sources.extend(&before.ready.sources);
+        }
+        let sources = round.ready.sources.clone();
+        rounds.put(key, round);
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
             if held <= MAX_ROUND_BYTES {
@@ -293,6 +315,7 @@ impl Shared {
             held -= round.bytes();
             round.slim();
         }
+        sources
     }
 
     pub(super) fn privacy(&self) -> Privacy {

@@ -97,6 +97,14 @@ pub(super) fn not_resolved(error: &ResolveError, offered: &Offered) -> ErrorBodi
     bodies
 }
 
+/// Why a client does not get the question that its call was answered with.
+pub(super) fn unrecorded_question() -> ErrorBodies {
+    let message =
+        "the tool asked back, and the gateway cannot record whose data its `requestState` holds";
+    let advice = format!("the tool was called and may have had effects: {NOT_AGAIN}");
+    body(ErrorCode::StoreUnavailable, message, advice)
+}
+
 /// A flow that a rule forbids.
 pub(super) fn flow_body(error: &FlowError) -> ErrorBodies {
     body(ErrorCode::FlowRefused, error.to_string(), error.advice())

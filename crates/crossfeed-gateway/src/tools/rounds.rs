@@ -5,6 +5,7 @@
 //!
 //! - A state that a server gives to several calls of a client holds the data of all of them.
 //! - Where a record cannot be written it is removed: other processes then know nothing, rather than too little.
+//! - Where it cannot be removed either, the client does not get the state.
 
 use super::flow::{Flows, Sources};
 use crate::records::{
@@ -58,25 +59,28 @@ impl KeptRounds {
     }
 
     /// Notes whose data went to the call of a tool that was answered with a state; whether that is recorded.
+    ///
+    /// # Errors
+    ///
+    /// Other processes may know of other calls that were answered with the state, and not of this one.
     pub(super) async fn keep(
         &self,
         flows: &Flows,
         tool: &str,
         state: &[u8; 32],
         sources: &Sources,
-    ) -> bool {
+    ) -> Result<bool, StoreError> {
         let key = self.key(tool, state);
         let Err(error) = self.write(flows, &key, sources.clone()).await else {
-            return true;
+            return Ok(true);
         };
-        let removed = self.records.remove(&key).await;
+        self.records.remove(&key).await?;
         tracing::warn!(
             target: "crossfeed::gateway::flow",
             error = with_causes(&error),
-            is_removed = removed.is_ok(),
             "cannot record whose data a `requestState` holds: the call can only go on at this process"
         );
-        false
+        Ok(false)
     }
 
     async fn write(

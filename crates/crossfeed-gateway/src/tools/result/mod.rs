@@ -171,8 +171,8 @@ impl UnkeptCall {
             Answer::InputRequired(Some(state)) => {
                 let UnnotedCall { ready, asked, .. } = unnoted;
                 let round = shared.remember_round(&show.offered, &state, ready, asked);
-                round.await;
-                None
+                let refused = round.await.err();
+                refused.map(|why| shared.refused(why).into())
             }
             // Also where there is no room to read it: nothing else has it.
             _ => None,
@@ -292,14 +292,12 @@ impl RecordedCall {
                 noted(failed.await);
                 Some(room::unread(&shared).into())
             }
-            Answer::Other => None,
-            Answer::InputRequired(state) => {
-                if let Some(state) = state {
-                    let offered = &self.replay.offered;
-                    let round = shared.remember_round(offered, &state, self.ready, self.asked);
-                    round.await;
-                }
-                None
+            Answer::Other | Answer::InputRequired(None) => None,
+            Answer::InputRequired(Some(state)) => {
+                let offered = &self.replay.offered;
+                let round = shared.remember_round(offered, &state, self.ready, self.asked);
+                let refused = round.await.err();
+                refused.map(|why| shared.refused(why).into())
             }
             Answer::Task(task) => {
                 shared.remember_task(task, self);

@@ -201,6 +201,53 @@ async fn a_state_of_several_calls_holds_the_data_of_all() {
     refused_as_unknown(&two, "a__via", &json!("st")).await;
 }
 
+/// A record that says too little would let the secret go where the other data may.
+#[tokio::test]
+async fn a_state_that_elsewhere_holds_too_little_is_not_passed_on() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    let plain = async |client: &ClientTools| {
+        let call = forward(client, params("a__via", json!({}))).await;
+        call.pending.finish(question("st")).await;
+    };
+    plain(&one).await;
+    let secret = recorded(&one, params("s__secret", json!({})), "x").await;
+    let with_secret = forward(&one, refers("a__via", &[&secret])).await;
+    store.is_away.store(true, Ordering::Relaxed);
+    // Also of a call that the store did not note.
+    let unnoted = forward(&one, params("a__via", json!({}))).await;
+    for call in [with_secret, unnoted] {
+        let shown = call.pending.finish(question("st")).await;
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        let text = error(&shown);
+        assert!(text.starts_with("store.unavailable: "), "{text}");
+        assert!(text.contains("may have had effects"), "{text}");
+        assert_eq!(shown["resultType"], "complete");
+        assert!(!shown.to_string().contains("\"st\""), "{shown}");
+    }
+    store.is_away.store(false, Ordering::Relaxed);
+    // What is given later to others holds the secret, too.
+    plain(&one).await;
+    assert_holds_secret(&one, &two, "st").await;
+    assert_holds_secret(&two, &one, "st").await;
+}
+
+/// Where nothing could be recorded, too.
+#[tokio::test]
+async fn a_state_of_several_calls_holds_the_data_of_those_that_were_not_recorded() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    let secret = recorded(&one, params("s__secret", json!({})), "x").await;
+    let with_secret = forward(&one, refers("a__via", &[&secret])).await;
+    store.is_full.store(true, Ordering::Relaxed);
+    with_secret.pending.finish(question("st")).await;
+    store.is_full.store(false, Ordering::Relaxed);
+    let plain = forward(&one, params("a__via", json!({}))).await;
+    plain.pending.finish(question("st")).await;
+    assert_holds_secret(&one, &two, "st").await;
+    assert_holds_secret(&two, &one, "st").await;
+}
+
 #[tokio::test]
 async fn a_state_that_cannot_be_read_is_unknown() {
     let store = LastingStore::new();
