@@ -63,7 +63,7 @@ enum Found {
 
 /// A result with its data, or how to repeat its call where the file is missing.
 enum LoadOutcome {
-    Whole(StoredResult),
+    Whole(Arc<StoredResult>),
     WithoutFile(Tombstone),
 }
 
@@ -356,7 +356,7 @@ impl Results {
             let result = match loaded {
                 Some(result) => Some(result),
                 None => match self.load(header, contents)? {
-                    LoadOutcome::Whole(result) => Some(Arc::new(result)),
+                    LoadOutcome::Whole(result) => Some(result),
                     LoadOutcome::WithoutFile(about) => {
                         without_file = Some(about);
                         None
@@ -452,7 +452,9 @@ impl Results {
             _ => Content::Damaged,
         };
         match content {
-            Content::Whole(data) => Ok(LoadOutcome::Whole(header.result(arguments, data))),
+            Content::Whole(data) => {
+                Ok(LoadOutcome::Whole(Arc::new(header.result(arguments, data))))
+            }
             Content::Damaged => Err(damaged_with(&call, DATA, about)),
             Content::Missing => Ok(LoadOutcome::WithoutFile(about)),
         }
