@@ -26,6 +26,7 @@ enum Wrong {
     SwallowsDuplicates,
     ForgetsWhy,
     HandsOutCopies,
+    LosesSources,
     LosesDigits,
     ForgetsTombstones,
     KeepsSessions,
@@ -79,6 +80,9 @@ impl WrongStore {
         if let Some(arguments) = result.arguments() {
             copy = copy.with_arguments(arguments.clone());
         }
+        if let Some(sources) = result.sources() {
+            copy = copy.with_sources(Arc::clone(sources));
+        }
         copy
     }
 }
@@ -98,6 +102,10 @@ impl ResultStore for WrongStore {
             StoredResult::new(Document::new(text), result.kind())
         } else {
             result
+        };
+        let result = match result.sources() {
+            Some(_) if self.wrong == Wrong::LosesSources => result.with_sources(""),
+            _ => result,
         };
         let copy = Self::copy(&result);
         match self.inner.put(&scope, call, result).await {
@@ -297,6 +305,11 @@ fn a_store_that_miscounts_fails() {
 #[test]
 fn a_store_that_does_not_pin_fails() {
     check(Wrong::HandsOutCopies, "others make room for what is held");
+}
+
+#[test]
+fn a_store_that_loses_sources_fails() {
+    check(Wrong::LosesSources, "the sources come back");
 }
 
 #[test]
