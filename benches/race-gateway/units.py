@@ -53,8 +53,10 @@ class Client:
         return self.post({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
 
     def echo(self, text):
-        body = self.ask("tools/call", {"name": "echo", "arguments": {"text": text}})
-        return re.findall(r"call_\d+", body)[-1]
+        body = self.ask("tools/call", {"name": "echo", "arguments": {"message": text}})
+        found = re.findall(r"call_\d+", body)
+        assert found, body
+        return found[-1]
 
 
 def processor_time(process):
