@@ -149,16 +149,7 @@ pub trait Hub: Send + Sync {
         Ok(SessionPlace::Nowhere)
     }
 
-    /// Whether another replica is alive, though it may be about to end.
-    ///
-    /// # Errors
-    ///
-    /// The store does not answer.
-    async fn is_alive(&self, _peer: &Peer) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    /// The replica of this name, if it is another and is alive.
+    /// The replica of this name, if it is another and is alive, though it may be about to end.
     ///
     /// # Errors
     ///

@@ -131,10 +131,13 @@ impl Replica {
         Ok(())
     }
 
-    /// Whether it is alive as far as it is to be: one that ends need not be.
-    pub(crate) fn is_current(&self) -> bool {
+    /// Says that it is alive where others may count it as dead; one that ends need not be.
+    pub(crate) async fn renew_if_over(&self) -> Result<(), StoreError> {
         let leaves = self.lease.lock().leaves;
-        leaves || self.term().is_some()
+        if leaves || self.term().is_some() {
+            return Ok(());
+        }
+        self.renew().await
     }
 
     /// Renews the record as long as this is polled.

@@ -139,10 +139,6 @@ impl Hub for FakeHub {
         Ok(peer.map_or(SessionPlace::Nowhere, SessionPlace::There))
     }
 
-    async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {
-        Ok(self.peer.lock().as_ref() == Some(peer))
-    }
-
     async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
         let peer = self.peer.lock().clone();
         Ok(peer.filter(|peer| peer.name == name))

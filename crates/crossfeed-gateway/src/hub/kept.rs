@@ -98,10 +98,8 @@ impl Gateway {
         let Some(mut own) = self.record_of(session) else {
             return Ok(SessionPlace::Nowhere);
         };
-        if let Some(replica) = &self.replica
-            && !replica.is_current()
-        {
-            replica.renew().await?;
+        if let Some(replica) = &self.replica {
+            replica.renew_if_over().await?;
         }
         let mut rooms = None;
         for _ in 0..MAX_ATTEMPTS {
@@ -357,9 +355,7 @@ impl Client {
         if self.has_moved() || replica.term() == Some(term) {
             return Ok(!self.has_moved());
         }
-        if !replica.is_current() {
-            replica.renew().await?;
-        }
+        replica.renew_if_over().await?;
         match self.save().await {
             Ok(()) => Ok(true),
             Err(NotKept::Moved) => Ok(false),

@@ -41,13 +41,6 @@ impl Hub for Gateway {
         self.recall_session(session, principal).await
     }
 
-    async fn is_alive(&self, peer: &Peer) -> Result<bool, StoreError> {
-        match &self.replica {
-            Some(replica) => Ok(replica.last_address_of(&peer.name).await?.is_some()),
-            None => Ok(false),
-        }
-    }
-
     async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
         let Some(replica) = self.replica.as_ref().filter(|own| own.name() != name) else {
             return Ok(None);

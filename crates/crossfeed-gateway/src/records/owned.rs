@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const MAX_ATTEMPTS: usize = 4;
 
 /// How long a record lasts that is to be gone.
-const GONE_AFTER: Duration = Duration::from_millis(1);
+pub(crate) const GONE_AFTER: Duration = Duration::from_millis(1);
 
 /// What stands in such a record.
 #[derive(Serialize, Deserialize)]

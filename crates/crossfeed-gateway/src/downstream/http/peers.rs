@@ -327,8 +327,9 @@ impl Http {
         if let Some(is_alive) = peers.last_look(peer) {
             return is_alive;
         }
-        match self.hub.is_alive(peer).await {
-            Ok(is_alive) => {
+        match self.hub.peer(&peer.name).await {
+            Ok(found) => {
+                let is_alive = found.is_some();
                 peers.looked(peer, is_alive);
                 is_alive
             }

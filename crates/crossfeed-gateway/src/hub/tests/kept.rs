@@ -472,7 +472,7 @@ async fn a_session_stays_with_its_replica_while_that_lives() {
     assert!(matches!(anothers, Ok(SessionPlace::Nowhere)));
     // It was paused for longer than others wait, and finds out before it serves.
     tokio::time::sleep(Duration::from_secs(7)).await;
-    assert!(!other.gateway.is_alive(&peer).await.unwrap());
+    assert_eq!(other.gateway.peer(&peer.name).await.unwrap(), None);
     // So was the other: it says that it lives before it takes anything up.
     let (moved, mut server) = resumed(&other, "s1", "alice").await;
     assert!(!client.client.is_own().await.unwrap());

@@ -178,15 +178,17 @@ async fn a_call_goes_on_from_a_state_at_another_gateway() {
     }
 }
 
+/// A call without references that is asked back with a state which others have, too.
+async fn plain(client: &ClientTools) {
+    let call = forward(client, params("a__via", json!({}))).await;
+    call.pending.finish(question("st")).await;
+}
+
 /// What a server gives to two calls may hold the data of both, whichever came last and where.
 #[tokio::test]
 async fn a_state_of_several_calls_holds_the_data_of_all() {
     let store = LastingStore::new();
     let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
-    let plain = async |client: &ClientTools| {
-        let call = forward(client, params("a__via", json!({}))).await;
-        call.pending.finish(question("st")).await;
-    };
     plain(&one).await;
     asked(&two, "st").await;
     plain(&one).await;
@@ -206,10 +208,6 @@ async fn a_state_of_several_calls_holds_the_data_of_all() {
 async fn a_state_that_elsewhere_holds_too_little_is_not_passed_on() {
     let store = LastingStore::new();
     let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
-    let plain = async |client: &ClientTools| {
-        let call = forward(client, params("a__via", json!({}))).await;
-        call.pending.finish(question("st")).await;
-    };
     plain(&one).await;
     let secret = recorded(&one, params("s__secret", json!({})), "x").await;
     let with_secret = forward(&one, refers("a__via", &[&secret])).await;

@@ -9,7 +9,7 @@
 use super::store::Login;
 use crate::{
     config::{Grant, OAuthConfig},
-    records::{Found, Key, Records},
+    records::{Found, Key, Records, owned::GONE_AFTER},
 };
 use crossfeed_store::{Expected, StoreError};
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,6 @@ pub(super) const LEASE: Duration = Duration::from_secs(75);
 
 /// How long tokens stay without being renewed: longer than refresh tokens last mostly.
 const TOKEN_TIME: Duration = Duration::from_secs(180 * 24 * 60 * 60);
-
-/// How long a record lasts that is to be gone.
-const GONE_AFTER: Duration = Duration::from_millis(1);
 
 #[derive(Serialize, Deserialize)]
 struct TokenRecord {

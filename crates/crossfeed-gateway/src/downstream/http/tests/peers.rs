@@ -140,6 +140,12 @@ async fn gone_after(answer: &'static str) -> SocketAddr {
     address
 }
 
+/// All of the answer to a request of a session that another replica has.
+async fn answer(entry: &Served, id: usize, method: &str) -> String {
+    let asked = entry.post(SESSION, &request(id, method)).await;
+    asked.end().await
+}
+
 const SESSION: &str = "mcp-session-id: x";
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -151,9 +157,11 @@ async fn what_a_replica_took_and_never_answered_may_have_run() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         *entry.hub.peer.lock() = None;
     };
-    let asked =
-        async |id: usize, method: &str| entry.post(SESSION, &request(id, method)).await.end().await;
-    let (call, list, ()) = tokio::join!(asked(7, "tools/call"), asked(8, "tools/list"), gone);
+    let (call, list, ()) = tokio::join!(
+        answer(&entry, 7, "tools/call"),
+        answer(&entry, 8, "tools/list"),
+        gone
+    );
     assert!(call.contains("upstream.outcome_unknown"), "{call}");
     assert!(call.contains(r#""id":7"#), "{call}");
     // It is asked for elsewhere.
@@ -169,17 +177,9 @@ async fn a_replica_that_died_is_asked_no_second_time() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         *entry.hub.peer.lock() = None;
     };
-    let first = async {
-        entry
-            .post(SESSION, &request(1, "tools/call"))
-            .await
-            .end()
-            .await
-    };
-    let (first, ()) = tokio::join!(first, gone);
+    let (first, ()) = tokio::join!(answer(&entry, 1, "tools/call"), gone);
     assert!(first.contains("upstream.outcome_unknown"), "{first}");
-    let second = entry.post(SESSION, &request(2, "tools/call")).await;
-    let second = second.end().await;
+    let second = answer(&entry, 2, "tools/call").await;
     assert!(second.starts_with("HTTP/1.1 404"), "{second}");
 }
 
@@ -249,8 +249,7 @@ async fn a_stream_that_breaks_says_what_became_of_its_request() {
     let event = "id: 1-0\ndata: {}\n\n";
     let whole: &'static str = format!("{STREAM}{:x}\r\n{event}\r\n", event.len()).leak();
     let entry = replica_of(Some(gone_after(whole).await)).await;
-    let call = entry.post(SESSION, &request(7, "tools/call")).await;
-    let call = call.end().await;
+    let call = answer(&entry, 7, "tools/call").await;
     assert!(
         call.contains("id: 1-0") && call.contains("upstream.outcome_unknown"),
         "{call}"
@@ -267,8 +266,7 @@ async fn a_stream_that_breaks_says_what_became_of_its_request() {
     // Nothing can be put behind half an event.
     let half: &'static str = format!("{STREAM}9\r\ndata: {{\"j\r\n").leak();
     let entry = replica_of(Some(fake_replica(half).await)).await;
-    let call = entry.post(SESSION, &request(7, "tools/call")).await;
-    let call = call.end().await;
+    let call = answer(&entry, 7, "tools/call").await;
     assert!(
         call.contains("data: {\"j") && !call.contains("unknown"),
         "{call}"
@@ -285,14 +283,7 @@ async fn a_replica_that_cannot_be_reached_is_waited_for() {
         tokio::time::sleep(Duration::from_millis(400)).await;
         *entry.hub.peer.lock() = None;
     };
-    let asked = async {
-        entry
-            .post(SESSION, &request(1, "tools/call"))
-            .await
-            .end()
-            .await
-    };
-    let (answer, ()) = tokio::join!(asked, back);
+    let (answer, ()) = tokio::join!(answer(&entry, 1, "tools/call"), back);
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
 }
 
