@@ -153,6 +153,12 @@ proptest! {
     }
 
     #[test]
+    fn a_request_is_read_back_as_it_was(request in request()) {
+        let (request, _) = ProjectionRequest::from_value(&request);
+        prop_assert_eq!(ProjectionRequest::parse(&request.to_value()), Ok(request));
+    }
+
+    #[test]
     fn the_order_of_spellings_does_not_count(
         minimal in paths(), fields in paths(), include in paths(), value in value(),
     ) {

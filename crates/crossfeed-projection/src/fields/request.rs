@@ -116,6 +116,28 @@ impl ProjectionRequest {
         first.map_or(Ok(request), |(_, error)| Err(error))
     }
 
+    /// The request as [`from_value`](Self::from_value) reads it, to be kept.
+    pub fn to_value(&self) -> Value {
+        let list = |own: &Option<Vec<String>>| own.clone().map(Value::from);
+        let name = |own: &Option<String>| own.clone().map(Value::from);
+        let fields = self.fields.clone().map(|own| match own {
+            FieldsValue::Name(name) => Value::from(name),
+            FieldsValue::List(list) => Value::from(list),
+        });
+        let members = [
+            ("include", list(&self.include)),
+            ("exclude", list(&self.exclude)),
+            ("view", name(&self.view)),
+            ("select", list(&self.select)),
+            ("fields", fields),
+            ("preset", name(&self.preset)),
+        ];
+        let members = members.into_iter();
+        members
+            .filter_map(|(key, own)| Some((key.to_owned(), own?)))
+            .collect()
+    }
+
     /// The request without members of the wrong form, and an error for each of those, by name.
     fn read(written: &Value) -> (Self, Vec<(String, ProjectionError)>) {
         let mut request = Self::default();
