@@ -177,37 +177,46 @@ impl Request {
         all_pages(self, link, method::LIST_TOOLS, params, usize::MAX, None).await
     }
 
+    /// Fetches the lists by which calls of a reader are understood, unless they are here; `meta` is that of the request.
+    pub(super) async fn list_for_calls(
+        &self,
+        meta: Option<&Bytes>,
+        reader: &Arc<Reader>,
+    ) -> Result<(), Failure> {
+        let is_needed = || !self.side.tools.is_listed_for(reader);
+        if !is_needed() {
+            return Ok(());
+        }
+        // Without a session, each request says who asks; the list needs nothing else of the call.
+        let meta = meta.filter(|_| self.side.revision.is_stateless());
+        let params = asking(meta).await;
+        let fetch = async {
+            for _ in 0..MAX_ATTEMPTS {
+                self.fetch(params.as_ref(), false, reader).await?;
+                if !is_needed() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let fetched = self.side.listing.take(is_needed, fetch).await;
+        fetched.unwrap_or(Ok(()))
+    }
+
     /// `tools/call`.
     pub(super) async fn call(self, message: Message) -> Done {
         let since = Instant::now();
         let params = message.params().unwrap_or_else(|| EMPTY.clone());
         let meta = message.param(Param::Meta);
         let reader = self.side.tools.reader(meta.as_ref())?;
-        let is_needed = || !self.side.tools.is_listed_for(&reader);
-        if is_needed() {
-            // Without a session, each request says who asks; the list needs nothing else of the call.
+        // The failure becomes a result, so that the model reads it. Only a list was asked for, not the call.
+        if let Err(Failure::Unavailable(server, error)) =
+            self.list_for_calls(meta.as_ref(), &reader).await
+        {
+            let error = error.before_sending();
             let is_stateless = self.side.revision.is_stateless();
-            let params = if is_stateless {
-                asking(&message).await
-            } else {
-                None
-            };
-            let fetch = async {
-                for _ in 0..MAX_ATTEMPTS {
-                    self.fetch(params.as_ref(), false, &reader).await?;
-                    if !is_needed() {
-                        break;
-                    }
-                }
-                Ok(())
-            };
-            let fetched = self.side.listing.take(is_needed, fetch).await;
-            // The failure becomes a result, so that the model reads it. Only a list was asked for, not the call.
-            if let Some(Err(Failure::Unavailable(server, error))) = fetched {
-                let error = error.before_sending();
-                let result = fault::tool(&server, &error, false, is_stateless);
-                return Ok(Some(result));
-            }
+            let result = fault::tool(&server, &error, false, is_stateless);
+            return Ok(Some(result));
         }
         match self.side.tools.call(params).await {
             Call::Answered(result) => Ok(Some(result)),
@@ -231,10 +240,9 @@ impl Request {
     }
 }
 
-/// Parameters that say who asks, taken from those of another request.
-pub(super) async fn asking(message: &Message) -> Option<Bytes> {
-    let meta = message.param(Param::Meta)?;
+/// Parameters that say who asks, by the `_meta` of another request.
+pub(super) async fn asking(meta: Option<&Bytes>) -> Option<Bytes> {
     let without_token = |meta: &Bytes| members::without_member(meta, "progressToken");
-    let meta = read_apart(&meta, without_token).await;
+    let meta = read_apart(meta?, without_token).await;
     Some(members::object(&[("_meta", meta)]))
 }

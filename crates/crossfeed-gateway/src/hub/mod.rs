@@ -46,7 +46,7 @@ use crate::{
     quota::Quotas,
     records::task::TaskRecords,
     replica::Replica,
-    tools::{Tools, tag, unguessable},
+    tools::{Tools, owner, unguessable},
     upstream::Connector,
     withhold::without_withheld,
 };
@@ -154,12 +154,10 @@ impl Gateway {
     /// in other processes.
     fn tasks_of(&self, principal: &Principal, session: Option<&str>) -> Arc<Tasks> {
         let new = || {
-            let is_named = principal.name().is_some();
-            let session = session.filter(|_| !is_named).unwrap_or_default();
             // The local client of one process is not that of another, unless its session has a name.
             let lasts = *principal != Principal::Local || self.config.session.is_some();
             let records = self.tools.records().filter(|_| lasts);
-            let owner = [tag(principal), session.to_owned()];
+            let owner = owner(principal, session);
             let records = records.map(|records| TaskRecords::new(records, owner));
             let servers = self.config.servers.iter();
             Tasks::new(
@@ -185,6 +183,9 @@ impl Gateway {
         loop {
             ticks.tick().await;
             self.tools.sweep().await;
+            for client in self.every_client() {
+                client.release_ended_tasks().await;
+            }
         }
     }
 

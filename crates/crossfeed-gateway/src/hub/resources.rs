@@ -13,7 +13,7 @@ use crate::{
     budget::{Account, Charge, Purpose},
     config::UnlistedPolicy,
     members::{self, EMPTY},
-    message::{Message, RpcError},
+    message::{Message, Param, RpcError},
     protocol::{code, method},
 };
 use bytes::Bytes;
@@ -368,7 +368,7 @@ impl Request {
 
     async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
         let changes = self.side.resources.lock().changes;
-        let params = asking(message).await;
+        let params = asking(message.param(Param::Meta).as_ref()).await;
         let params = params.as_ref().unwrap_or(&EMPTY);
         let links = self.capable("resources");
         for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {

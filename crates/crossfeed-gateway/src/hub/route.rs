@@ -218,7 +218,7 @@ impl Request {
     async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) -> Done {
         let mut known = self.side.prompt(&name);
         if known.is_none() && self.side.may_list_prompts() {
-            let params = asking(&message).await;
+            let params = asking(message.param(Param::Meta).as_ref()).await;
             let params = params.as_ref().unwrap_or(&EMPTY);
             let is_needed = || self.side.may_list_prompts();
             let fetch = self.prompts(params, false);

@@ -12,10 +12,10 @@ use crate::{
     apart::read_apart,
     config::UnlistedPolicy,
     members,
-    message::{BodyMember, Message, RpcError},
+    message::{BodyMember, Message, Param, RpcError},
     principal::Principal,
     protocol::{code, meta, method},
-    records::task::{TaskRecord, TaskRecords, time_of},
+    records::task::{BegunTask, ID, TaskRecord, TaskRecords, time_of},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -24,7 +24,8 @@ use futures_util::{StreamExt as _, stream};
 use lru::LruCache;
 use parking_lot::Mutex;
 use serde_json::json;
-use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// Tasks of one principal at one server; beyond, the least recently used one is forgotten.
 const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
@@ -33,8 +34,6 @@ const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
 const MAX_LOOKUPS: usize = 1024;
 /// How many of them at once.
 const PARALLEL_LOOKUPS: usize = 32;
-
-const ID: &str = "taskId";
 
 fn declares_tasks(params: &Bytes) -> bool {
     let path = [
@@ -60,7 +59,12 @@ struct SharedTasks {
     records: TaskRecords,
     /// The names of the servers, by their places.
     servers: Vec<String>,
+    /// When the store failed to answer a server's notification or list, behind which others of the server wait.
+    failed: Mutex<Option<Instant>>,
 }
+
+/// How long such notifications and lists do without a store that failed to answer one.
+const AWAY_TIME: Duration = Duration::from_secs(1);
 
 /// How a server claims a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,19 +100,21 @@ impl Tasks {
             shared: records.map(|records| SharedTasks {
                 records,
                 servers: servers.collect(),
+                failed: Mutex::default(),
             }),
         })
     }
 
-    /// A server began a task, which its server remembers for so many milliseconds: from here on, any process knows.
-    async fn begin(&self, server: usize, task: &str, ttl: Option<u64>) -> Result<(), StoreError> {
-        self.begun(server, task);
+    /// A server began a task: from here on, any process knows.
+    async fn begin(&self, server: usize, task: &BegunTask) -> Result<(), StoreError> {
+        self.begun(server, &task.id);
         let Some(shared) = &self.shared else {
             return Ok(());
         };
         let name = shared.servers.get(server).map_or("", String::as_str);
-        let begun = shared.records.begin(task, name, time_of(ttl)).await?;
-        self.merge(shared, task, &begun);
+        let time = time_of(task.ttl);
+        let begun = shared.records.begin(&task.id, name, time).await?;
+        self.merge(shared, &task.id, &begun);
         Ok(())
     }
 
@@ -173,8 +179,22 @@ impl Tasks {
             Owner::Unknown => !self.has_all,
         };
         let open = tasks.iter().filter(is_open).map(String::as_str);
-        if let Err(error) = self.look_up(open).await {
-            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look up tasks");
+        self.look_up_if_there(open).await;
+    }
+
+    /// The same as [`look_up`](Self::look_up), but where the store does not answer nothing is learned.
+    async fn look_up_if_there(&self, tasks: impl Iterator<Item = &str>) {
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        let failed = *shared.failed.lock();
+        if failed.is_some_and(|failed| failed.elapsed() < AWAY_TIME) {
+            return;
+        }
+        let looked_up = self.look_up(tasks).await;
+        *shared.failed.lock() = looked_up.as_ref().err().map(|_| Instant::now());
+        if let Err(error) = looked_up {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look up tasks: those that are not known here count as those of others");
         }
     }
 
@@ -251,9 +271,7 @@ impl Tasks {
         });
         let tasks = tasks.await;
         let unknown = tasks.iter().filter(|task| !self.has(server, task));
-        if let Err(error) = self.look_up(unknown.map(String::as_str)).await {
-            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look up the tasks of a list");
-        }
+        self.look_up_if_there(unknown.map(String::as_str)).await;
     }
 
     /// A server's page of tasks without those of other principals.
@@ -310,26 +328,12 @@ fn named(params: &Bytes) -> Option<String> {
     (alike.count() == 1).then(|| Some(root.get(ID)?.as_str()?.into_owned()))?
 }
 
-/// The task that a result stands for, and for how many milliseconds its server remembers it. Most results stand for none,
-/// and are not indexed.
-fn begun_by(result: &Bytes) -> Option<(String, Option<u64>)> {
+/// The task that a result stands for. Most results stand for none, and are not indexed.
+fn begun_by(result: &Bytes) -> Option<BegunTask> {
     if !members::may_hold(result, ID) {
         return None;
     }
-    let document = Document::new(result.clone());
-    let text = |path: &[&str]| Some(members::at(&document, path)?.as_str()?.into_owned());
-    // `null` is without end.
-    let number = |path: &[&str]| {
-        let number = members::at(&document, path)?;
-        let number = serde_json::from_slice::<Option<u64>>(number.raw()).ok()?;
-        Some(number.unwrap_or(u64::MAX))
-    };
-    if let Some(task) = text(&["task", ID]) {
-        return Some((task, number(&["task", "ttl"])));
-    }
-    let is_task = text(&["resultType"]).as_deref() == Some("task");
-    let task = is_task.then(|| text(&[ID]))??;
-    Some((task, number(&["ttlMs"])))
+    BegunTask::of(Document::new(result.clone()).root().ok()?)
 }
 
 impl Client {
@@ -346,9 +350,9 @@ impl Client {
             return;
         }
         let json = message.result().unwrap_or_default();
-        if let Some((task, ttl)) = read_apart(&json, begun_by).await {
+        if let Some(task) = read_apart(&json, begun_by).await {
             // It runs, whether others know or not.
-            if let Err(error) = self.tasks.begin(link.server, &task, ttl).await {
+            if let Err(error) = self.tasks.begin(link.server, &task).await {
                 tracing::warn!(
                     target: "crossfeed::gateway",
                     server = %link.name,
@@ -392,6 +396,8 @@ impl Request {
             return self.tasks(message).await;
         }
         let is_cancel = method == method::CANCEL_TASK;
+        let meta = message.param(Param::Meta);
+        let reader = self.side.tools.reader(meta.as_ref())?;
         let has_result = is_cancel || matches!(method, method::GET_TASK | method::TASK_RESULT);
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, named).await;
@@ -431,8 +437,14 @@ impl Request {
             tasks.begun(link.server, &task);
         }
         let tools = &self.side.tools;
+        // What fails is told by the next call.
+        let listed = async { drop(self.list_for_calls(meta.as_ref(), &reader).await) };
+        let (server, said) = (link.server, &result);
+        tools
+            .adopt_task((server, &task), said, meta.as_ref(), listed)
+            .await;
         if is_cancel {
-            tools.task_cancelled(link.server, &task, &result).await;
+            tools.task_cancelled(server, &task, said).await;
             return Ok(Some(result));
         }
         Ok(Some(tools.task_result(link.server, &task, result).await))

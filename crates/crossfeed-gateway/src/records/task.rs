@@ -4,6 +4,7 @@ use super::{
     Found, Key, Records,
     owned::{MAX_ATTEMPTS, contended},
 };
+use crossfeed_json::Cursor;
 use crossfeed_store::{Expected, StoreError};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, time::Duration};
@@ -16,6 +17,40 @@ const DEFAULT_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Servers that began a task of one id: from the second on no request about it is answered.
 const MAX_SERVERS: usize = 8;
+
+/// The member of parameters and results that names a task.
+pub(crate) const ID: &str = "taskId";
+
+/// The task that the result of a request stands for.
+pub(crate) struct BegunTask {
+    pub(crate) id: String,
+    /// For how many milliseconds its server remembers it, if that is said.
+    pub(crate) ttl: Option<u64>,
+}
+
+impl BegunTask {
+    /// That of a result, if it stands for one: in either form of the protocol.
+    pub(crate) fn of(result: Cursor<'_>) -> Option<Self> {
+        let id = |task: Cursor<'_>| Some(task.get(ID)?.as_str()?.into_owned());
+        // `null` is without end.
+        let ttl = |task: Cursor<'_>, key| {
+            let ttl = serde_json::from_slice::<Option<u64>>(task.get(key)?.raw()).ok()?;
+            Some(ttl.unwrap_or(u64::MAX))
+        };
+        if let Some(task) = result.get("task")
+            && let Some(id) = id(task)
+        {
+            let ttl = ttl(task, "ttl");
+            return Some(Self { id, ttl });
+        }
+        let kind = result.get("resultType").and_then(Cursor::as_str);
+        (kind.as_deref() == Some("task")).then_some(())?;
+        Some(Self {
+            id: id(result)?,
+            ttl: ttl(result, "ttlMs"),
+        })
+    }
+}
 
 /// What is recorded of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::{Tombstone, with_causes};
-use crossfeed_wire::{CallId, ErrorCode, View};
+use crossfeed_wire::{CallId, ErrorCode, TraceContext, View};
 use std::sync::Arc;
 
 /// How many ids are tried: a client may have used some before it connected again.
@@ -128,7 +128,8 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         Some(state) => shared.continued(&offered, state),
         None => Arc::clone(shared),
     };
-    let begun = begun(shared, &offered, &name, root, written.as_ref()).await;
+    let trace = TraceMeta::read(root);
+    let begun = begun(shared, &offered, &name, trace.context(), written.as_ref()).await;
     // Only such clients go on from a state.
     let asked = if shared.is_stateless() || state.is_some() {
         Some(shared.asked(&name, written.clone()).await)
@@ -164,10 +165,9 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     };
     ready.sources.extend(&held);
     let own = begun.as_ref().ok().and_then(InFlight::trace_context);
-    let meta = TraceMeta::read(root);
     let meta = own
-        .filter(|own| meta.context() != Some(own))
-        .map(|own| meta.clone().with_context(own));
+        .filter(|own| trace.context() != Some(own))
+        .map(|own| trace.clone().with_context(own));
     let sent = ready.arguments.as_ref().or(arguments.as_ref());
     let headers = shared.headers(&offered, sent).await.map_err(refused)?;
     let for_result = result::asked_of(shared, &offered, root).map_err(refused)?;
@@ -267,7 +267,7 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
 }
 
 /// Why the result of a call will not be kept.
-enum NoCallId {
+pub(super) enum NoCallId {
     /// Its tool is never chained, or too much is in flight: its arguments hold no references.
     Refused(ErrorBodies),
     /// The store fails to note it, as this says. What can be read there may be referred to all the same.
@@ -275,11 +275,11 @@ enum NoCallId {
 }
 
 /// The call in flight, or why its result will not be kept.
-async fn begun(
-    shared: &Arc<Shared>,
+pub(super) async fn begun(
+    shared: &Shared,
     offered: &Offered,
     name: &str,
-    root: Cursor<'_>,
+    parent: Option<&TraceContext>,
     arguments: Option<&Bytes>,
 ) -> Result<InFlight, NoCallId> {
     if !offered.is_chained {
@@ -312,7 +312,7 @@ async fn begun(
                 return Err(NoCallId::Refused(why));
             }
         };
-        if let Some(parent) = TraceMeta::read(root).context() {
+        if let Some(parent) = parent {
             begun = begun.with_parent(parent);
         }
         if let Some(output) = &offered.output {

@@ -5,11 +5,12 @@ use super::{
     call::PreparedCall,
     flow::{FlowError, Sources},
     ids::{self, CallIds, ReservedIds},
+    kept_tasks::KeptTasks,
     list::{
         self, Audience, Listing, Listings, Offered, ToolReport, UnmatchedPattern, names::Bindings,
     },
     params::Params,
-    place::{Place, conversation},
+    place::{ConversationDigest, Place, conversation},
     profile::{Choice, offers},
     reader::{self, Reader, ReaderHints},
     refusal::{self, ErrorBodies, Privacy},
@@ -95,6 +96,8 @@ pub(super) struct ClientState {
     /// The key of the digests of what was asked.
     asked: RandomState,
     pub(super) tasks: Tasks,
+    /// What other processes have to know of them; none without records.
+    pub(super) kept_tasks: Option<KeptTasks>,
     /// How many tasks there may be.
     pub(super) room: TaskLimits,
 }
@@ -229,12 +232,20 @@ impl Shared {
             Principal::Local | Principal::Named(_) => conversation(params),
             Principal::Anonymous => None,
         };
-        let Some(conversation) = conversation else {
-            return Arc::clone(self);
-        };
+        conversation.map_or_else(
+            || Arc::clone(self),
+            |conversation| self.in_conversation(&conversation),
+        )
+    }
+
+    /// The same for a call of a conversation.
+    pub(super) fn in_conversation(
+        self: &Arc<Self>,
+        conversation: &ConversationDigest,
+    ) -> Arc<Self> {
         let conversations = &self.tools.conversations;
         let session = |scope| self.client.session(scope);
-        let (place, forgotten) = conversations.place(&self.principal, &conversation, session);
+        let (place, forgotten) = conversations.place(&self.principal, conversation, session);
         if let Some(forgotten) = forgotten {
             tracing::debug!(target: "crossfeed::gateway::tools", "forgot a conversation");
             tokio::spawn(async move { forgotten.close().await });
@@ -462,6 +473,15 @@ impl ClientState {
         })
     }
 
+    /// A tool that was listed, by its server's name for it, with the name that it has for the client.
+    pub(super) fn listed(&self, source: &str) -> Option<(String, Arc<Offered>)> {
+        let shown = self.listing.lock();
+        let listings = shown.listing.iter().chain(shown.last.values());
+        let mut tools = listings.flat_map(|listing| &listing.tools);
+        let (name, tool) = tools.find(|(_, tool)| &*tool.source == source)?;
+        Some((name.clone(), Arc::clone(tool)))
+    }
+
     /// Which part of a result the client of a request with such a `_meta` shows its model.
     pub(super) fn shows(&self, asked: &ReaderHints) -> Shows {
         self.client_of(asked)
@@ -571,9 +591,13 @@ impl ClientTools {
         let scope = ids::scope(principal, session.as_deref());
         // Without a session, the local clients of several processes have one scope.
         let is_one = session.is_some() || *principal != Principal::Local;
-        let kept_rounds = tools.records.as_ref();
-        let kept_rounds = kept_rounds
-            .filter(|_| is_one && !tools.flows.is_empty())
+        let records = tools.records.as_ref().filter(|_| is_one);
+        let kept_tasks = records.map(|records| {
+            let owner = ids::owner(principal, session.as_deref());
+            KeptTasks::new(records.clone(), owner)
+        });
+        let kept_rounds = records
+            .filter(|_| !tools.flows.is_empty())
             .map(|records| KeptRounds::new(records.clone(), scope.clone()));
         let ids = match (session, &tools.records) {
             (Some(_), Some(records)) => {
@@ -600,6 +624,7 @@ impl ClientTools {
             kept_rounds,
             asked: RandomState::new(),
             tasks: Mutex::new(LruCache::new(room.known)),
+            kept_tasks,
             room,
         };
         let mut session = client.session(scope);

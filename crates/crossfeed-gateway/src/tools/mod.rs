@@ -6,6 +6,7 @@ mod call;
 mod client;
 mod flow;
 mod ids;
+mod kept_tasks;
 pub(crate) mod list;
 mod params;
 mod place;
@@ -23,7 +24,7 @@ mod unlisted;
 pub use client::ClientTools;
 pub(crate) use client::FetchedList;
 pub use ids::{IdKeys, IdKeysError};
-pub(crate) use ids::{tag, unguessable};
+pub(crate) use ids::{owner, tag, unguessable};
 pub use list::{ToolReport, UnmatchedPattern};
 pub(crate) use reader::{Reader, client_name};
 

@@ -38,6 +38,8 @@ pub(super) struct Place {
     pub(super) ids: CallIds,
     /// Whether other clients, which cannot be told apart, have results here.
     pub(super) is_shared: bool,
+    /// The conversation that it is.
+    pub(super) conversation: Option<ConversationDigest>,
     /// Whether it is a conversation that was forgotten: its ids go on elsewhere.
     is_forgotten: AtomicBool,
 }
@@ -48,6 +50,17 @@ impl Place {
             session,
             ids,
             is_shared,
+            conversation: None,
+            is_forgotten: AtomicBool::new(false),
+        })
+    }
+
+    fn of_conversation(session: Session, ids: CallIds, of: &ConversationDigest) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            ids,
+            is_shared: false,
+            conversation: Some(*of),
             is_forgotten: AtomicBool::new(false),
         })
     }
@@ -82,7 +95,7 @@ fn forgotten(ids: Result<(), StoreError>) {
 }
 
 /// The digest of a conversation's id, and of the key under which it came.
-type ConversationDigest = [u8; 32];
+pub(super) type ConversationDigest = [u8; 32];
 
 /// The conversation that a call belongs to, by its `params`, if the client says so. A key counts whichever client
 /// sends it: what it leads to is the principal's own.
@@ -169,7 +182,7 @@ impl Conversations {
         if let Some(((_, run), numbers)) = self.kept.as_ref().zip(own.numbers.as_ref()) {
             let scope = ids::conversation_scope(principal, Some(run), conversation, 0);
             let ids = CallIds::reserved(Arc::clone(numbers), scope.clone());
-            let place = Place::new(session(scope), ids, false);
+            let place = Place::of_conversation(session(scope), ids, conversation);
             own.places.put(*conversation, Arc::clone(&place));
             return (place, None);
         }
@@ -179,7 +192,8 @@ impl Conversations {
             own.last = own.last.max(oldest.ids.last());
         }
         let scope = ids::conversation_scope(principal, None, conversation, own.forgotten);
-        let place = Place::new(session(scope), CallIds::counted_from(own.last), false);
+        let ids = CallIds::counted_from(own.last);
+        let place = Place::of_conversation(session(scope), ids, conversation);
         own.places.put(*conversation, Arc::clone(&place));
         (place, forgotten)
     }

@@ -5,21 +5,33 @@
 //! - A result that is asked for again is shown as the first time, and what differs from it as one that
 //!   nothing refers to: never as it came.
 //! - A request that is cancelled takes no result with it.
+//! - Over a store that outlives the process, a task that another process began is taken up with its first result: that
+//!   is shown and recorded as if the process had made the call.
 //! - Tasks that no client asks about do not keep others from being recorded.
 //! - A session, and a holder of a token without one, has tasks of its own: those of others take nothing from
 //!   it. Clients with neither cannot be told apart; they have tasks together, as many as several of the former.
 
 use super::{
+    builtin,
+    call::{PreparedCall, begun},
     client::{ClientState, ClientTools, Shared},
+    kept_tasks::{CallOfTask, KeptEnd, KeptTask, KeptTasks},
     place::Place,
+    reader::ReaderHints,
     result::{Passing, RecordedCall, Replay, pass_on},
 };
 use crate::{
     apart::{apart, indexed},
     members::{edited, has_any},
+    records::{
+        Found,
+        task::{BegunTask, time_of},
+    },
 };
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Edits, Kind};
+use crossfeed_core::Notices;
+use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_store::{StoreError, with_causes};
 use lru::LruCache;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -102,6 +114,23 @@ enum TaskAnswer<'d> {
 }
 
 impl Task {
+    /// Another process was told how the call ended: where it recorded the result, that has its id. The call of this
+    /// process is no longer in flight then.
+    fn end_elsewhere(&mut self, end: &KeptEnd) -> Option<Box<RecordedCall>> {
+        let Self::Running(kept) = self else {
+            return None;
+        };
+        if *end == KeptEnd::Failed {
+            return self.end(End::Failed);
+        }
+        let (call_id, digest) = end.in_session(kept.shared.session().scope().session())?;
+        let kept = self.end(End::Result(digest))?;
+        if let Self::Done(done) = self {
+            done.replay.call_id = call_id;
+        }
+        Some(kept)
+    }
+
     /// The call, if it is in flight still: no longer from here on.
     fn end(&mut self, end: End) -> Option<Box<RecordedCall>> {
         let Self::Running(kept) = self else {
@@ -152,7 +181,7 @@ impl ClientTools {
             TaskAnswer::Member(inner) => (Some(inner), inner.shared()),
             TaskAnswer::Nothing(status) => {
                 if let Some(task) = task {
-                    fail(&task, &status).await;
+                    shared.fail(server, task_id, &task, &status).await;
                 }
                 return pass_on(said).await;
             }
@@ -161,13 +190,14 @@ impl ClientTools {
         let shown = match task {
             Some(task) => {
                 // The client may be gone before it is recorded, and the next request must find it.
-                let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
-                let Ok(shown) = seen.await else {
+                let (shared, id) = (Arc::clone(shared), task_id.to_owned());
+                let seen = async move { shared.seen(server, &id, &task, inner).await };
+                let Ok(shown) = tokio::spawn(seen).await else {
                     return said;
                 };
                 shown
             }
-            // It was begun in another session, or is not followed.
+            // It was begun in another session or process, of which nothing is recorded, or is not followed.
             None => pass_on(inner).await,
         };
         let Some(inner) = member else {
@@ -191,19 +221,112 @@ impl ClientTools {
         };
         let document = indexed(said.clone()).await;
         if let Ok(TaskAnswer::Nothing(status)) = document.root().map(holds) {
-            fail(&task, &status).await;
+            self.shared.fail(server, task_id, &task, &status).await;
+        }
+    }
+
+    /// Takes up a task that another process began, if a server's answer about it says how it ended, and this process does
+    /// not know it. `meta` is that of the request, and `listed` fetches the list by which its reader understands tools.
+    pub(crate) async fn adopt_task(
+        &self,
+        (server, task_id): (usize, &str),
+        said: &Bytes,
+        meta: Option<&Bytes>,
+        listed: impl Future<Output = ()>,
+    ) {
+        let shared = &self.shared;
+        let Some(kept) = &shared.kept_tasks else {
+            return;
+        };
+        if task_id.len() > MAX_ID_BYTES || shared.task(server, task_id).is_some() {
+            return;
+        }
+        let document = indexed(said.clone()).await;
+        let answer = document.root().map(holds);
+        let has_failed = match answer {
+            Ok(TaskAnswer::All | TaskAnswer::Member(_)) => false,
+            Ok(TaskAnswer::Nothing(_)) => true,
+            Ok(TaskAnswer::NotYet) | Err(_) => return,
+        };
+        if has_failed {
+            shared.tell_end(server, task_id, KeptEnd::Failed).await;
+            return;
+        }
+        let found = shared.find_kept(kept, server, task_id).await;
+        let Some(found) = found else {
+            return;
+        };
+        listed.await;
+        let Some(task) = shared.adopted(server, meta, &found.value).await else {
+            return;
+        };
+        let mut tasks = shared.tasks.lock();
+        // Another request may have been faster.
+        tasks.get_or_insert((server, task_id.to_owned()), || {
+            Arc::new(tokio::sync::Mutex::new(task))
+        });
+    }
+
+    /// Lets go of the calls whose tasks other processes know to have ended: they take room, and servers are kept for them.
+    pub(crate) async fn release_ended_tasks(&self) {
+        let shared = &self.shared;
+        let Some(kept) = &shared.kept_tasks else {
+            return;
+        };
+        let known: Vec<_> = {
+            let tasks = shared.tasks.lock();
+            let known = tasks
+                .iter()
+                .map(|(key, task)| (key.clone(), Arc::clone(task)));
+            known.collect()
+        };
+        for ((server, task_id), task) in known {
+            let runs = task
+                .try_lock()
+                .is_ok_and(|task| matches!(*task, Task::Running(_)));
+            if !runs {
+                continue;
+            }
+            // Where the store does not answer, the next time will do.
+            let Ok(found) = kept.find(shared.server_name(server), &task_id).await else {
+                return;
+            };
+            if let Some(end) = found.and_then(|found| found.value.end) {
+                drop(task.lock().await.end_elsewhere(&end));
+            }
         }
     }
 }
 
 impl ClientState {
+    fn server_name(&self, server: usize) -> &str {
+        let server = self.tools.config.servers.get(server);
+        server.map_or("", |server| &server.name)
+    }
+
     /// Keeps a call in flight until its task has a result; given up where that could not be told by its id.
-    pub(super) fn remember_task(&self, task: String, kept: RecordedCall) {
-        if task.len() > MAX_ID_BYTES {
+    pub(super) async fn remember_task(&self, task: BegunTask, kept: RecordedCall) {
+        if task.id.len() > MAX_ID_BYTES {
             return;
         }
-        let key = (kept.replay.offered.server, task);
         let kept = kept.slim();
+        if let Some(tasks) = &self.kept_tasks {
+            let replay = &kept.replay;
+            let key = (self.server_name(replay.offered.server), &*task.id);
+            let call = CallOfTask {
+                tool: &replay.offered.source,
+                view: replay.view,
+                sources: &kept.ready.sources,
+                projection: replay.projection.as_ref(),
+                params: &replay.params,
+                conversation: kept.shared.place.conversation,
+            };
+            let begun = tasks.begin(key, &self.tools.flows, &call, time_of(task.ttl));
+            if let Err(error) = begun.await {
+                tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record the call of a task: only this process records its result");
+            }
+        }
+        let key = (kept.replay.offered.server, task.id);
         let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock();
         tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
@@ -221,43 +344,167 @@ impl ClientState {
     }
 }
 
-/// The task came to nothing.
-async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
-    let kept = task.lock().await.end(End::Failed);
-    if let Some(kept) = kept {
-        kept.fail(&format!("the task was {status}")).await;
+impl Shared {
+    /// What other processes know of a task; nothing where the store does not answer.
+    async fn find_kept(
+        &self,
+        kept: &KeptTasks,
+        server: usize,
+        task_id: &str,
+    ) -> Option<Found<KeptTask>> {
+        let found = kept.find(self.server_name(server), task_id).await;
+        found.unwrap_or_else(|error| {
+            tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot look up the call of a task");
+            None
+        })
+    }
+
+    /// The task of another process, as if this one had begun it; none where its tool is not listed here, whose data went
+    /// to it is unknown, or no call can be recorded.
+    async fn adopted(
+        self: &Arc<Self>,
+        server: usize,
+        meta: Option<&Bytes>,
+        kept: &KeptTask,
+    ) -> Option<Task> {
+        let sources = kept.sources(&self.tools.flows)?;
+        let (name, offered) = self.listed(&kept.tool)?;
+        let asked = meta.and_then(|meta| {
+            let meta = Document::new(meta.clone());
+            ReaderHints::from_meta(meta.root().ok()?, self.is_stateless()).ok()
+        });
+        let asked = asked.unwrap_or_default();
+        let listing = self.listing_for(&self.reader(&asked));
+        let shared = match kept.conversation() {
+            Some(conversation) => self.in_conversation(&conversation),
+            None => Arc::clone(self),
+        };
+        let replay = |call_id| Replay {
+            call_id,
+            offered: Arc::clone(&offered),
+            view: kept.view(),
+            shows: shared.shows(&asked),
+            can_read: listing.is_some_and(|own| own.extra.contains(&builtin::READ)),
+            projection: kept.projection(),
+            notices: Notices::default(),
+            params: kept.params.clone().into(),
+        };
+        let session = shared.session().scope().session();
+        let found = kept.end.as_ref().and_then(|end| end.in_session(session));
+        if let Some((call_id, digest)) = found {
+            return Some(Task::Done(Box::new(FinishedTask {
+                replay: replay(call_id),
+                place: Arc::clone(&shared.place),
+                end: End::Result(digest),
+            })));
+        }
+        let in_flight = begun(&shared, &offered, &name, None, None).await.ok()?;
+        let replay = replay(in_flight.call_id().clone());
+        let ready = PreparedCall {
+            sources,
+            projection: kept.projection(),
+            ..PreparedCall::default()
+        };
+        (offered.server == server).then(|| {
+            Task::Running(Box::new(RecordedCall {
+                shared,
+                in_flight,
+                replay,
+                ready,
+                asked: None,
+            }))
+        })
+    }
+
+    /// The task came to nothing.
+    async fn fail(
+        &self,
+        server: usize,
+        task_id: &str,
+        task: &tokio::sync::Mutex<Task>,
+        status: &str,
+    ) {
+        let call = task.lock().await.end(End::Failed);
+        let Some(call) = call else {
+            return;
+        };
+        call.fail(&format!("the task was {status}")).await;
+        self.tell_end(server, task_id, KeptEnd::Failed).await;
+    }
+
+    /// Tells other processes how a task ended, unless they know.
+    async fn tell_end(&self, server: usize, task_id: &str, end: KeptEnd) {
+        let Some(kept) = &self.kept_tasks else {
+            return;
+        };
+        let found = self.find_kept(kept, server, task_id).await;
+        let is_news = |found: &Found<KeptTask>| match &found.value.end {
+            None => true,
+            // What it failed with may be told later.
+            Some(KeptEnd::Failed) => end != KeptEnd::Failed,
+            Some(KeptEnd::Result { .. }) => false,
+        };
+        if let Some(found) = found.filter(is_news) {
+            let told = kept.end((self.server_name(server), task_id), found, end);
+            unended(told.await);
+        }
+    }
+
+    /// A result of a task: the first is recorded, and other requests wait for that.
+    async fn seen(
+        &self,
+        server: usize,
+        task_id: &str,
+        task: &tokio::sync::Mutex<Task>,
+        result: Bytes,
+    ) -> Bytes {
+        let came: [u8; 32] = apart(result.len(), {
+            let result = result.clone();
+            move || Sha256::digest(&result).into()
+        })
+        .await;
+        let mut task = task.lock().await;
+        if let Some(kept) = &self.kept_tasks
+            && matches!(*task, Task::Running(_))
+            && let Some(found) = self.find_kept(kept, server, task_id).await
+            && let Some(end) = &found.value.end
+        {
+            drop(task.end_elsewhere(end));
+        }
+        if let Some(call) = task.end(End::Result(came)) {
+            let call_id = call.replay.call_id.clone();
+            let session = call.shared.session().scope().session().to_owned();
+            let shown = call.finish(result.clone(), None).await;
+            drop(task);
+            let end = KeptEnd::result(&session, &call_id, &came);
+            self.tell_end(server, task_id, end).await;
+            // Nothing is known of its members, so it is in one piece.
+            return shown.over(&result);
+        }
+        let Task::Done(done) = &mut *task else {
+            return result;
+        };
+        if done.end == End::Failed {
+            // This may be why.
+            let shared = self.at(Arc::clone(&done.place));
+            if let Some(replay) = done.replay.late_failure(&shared, &result).await {
+                done.replay = replay;
+                done.end = End::Result(came);
+            }
+        }
+        let FinishedTask { replay, place, end } = FinishedTask::clone(done);
+        drop(task);
+        let shared = self.at(place);
+        let is_same = end == End::Result(came);
+        replay.shown(&shared, result, is_same).await
     }
 }
 
-/// A result of a task: the first is recorded, and other requests wait for that.
-async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: Bytes) -> Bytes {
-    let came: [u8; 32] = apart(result.len(), {
-        let result = result.clone();
-        move || Sha256::digest(&result).into()
-    })
-    .await;
-    let mut task = task.lock().await;
-    if let Some(kept) = task.end(End::Result(came)) {
-        let shown = kept.finish(result.clone(), None).await;
-        // Nothing is known of its members, so it is in one piece.
-        return shown.over(&result);
+/// The store fails to note how a task ended.
+fn unended(ended: Result<(), StoreError>) {
+    if let Err(error) = ended {
+        tracing::warn!(target: "crossfeed::gateway::tools", error = with_causes(&error), "cannot record how a task ended: other processes may record its result, too");
     }
-    let Task::Done(done) = &mut *task else {
-        return result;
-    };
-    if done.end == End::Failed {
-        // This may be why.
-        let shared = shared.at(Arc::clone(&done.place));
-        if let Some(replay) = done.replay.late_failure(&shared, &result).await {
-            done.replay = replay;
-            done.end = End::Result(came);
-        }
-    }
-    let FinishedTask { replay, place, end } = FinishedTask::clone(done);
-    drop(task);
-    let shared = shared.at(place);
-    let is_same = end == End::Result(came);
-    replay.shown(&shared, result, is_same).await
 }
 
 fn is_result(root: Cursor<'_>) -> bool {

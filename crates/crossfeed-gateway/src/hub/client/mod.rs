@@ -331,6 +331,13 @@ impl Client {
         since.filter(|_| !sides.iter().any(|side| side.tools.runs_tasks()))
     }
 
+    /// Lets go of the calls whose tasks other processes know to have ended.
+    pub(super) async fn release_ended_tasks(&self) {
+        for side in self.sides() {
+            side.tools.release_ended_tasks().await;
+        }
+    }
+
     pub(super) fn side_of(&self, link: &ServerConnection) -> Option<Arc<ConnectionSet>> {
         let state = self.state.lock();
         if link.stateless {

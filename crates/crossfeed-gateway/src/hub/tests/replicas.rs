@@ -1,8 +1,11 @@
 //! Clients without sessions, whose requests any of several processes over one store answers.
 
 use super::fake::{ConnectionSet, Server, World};
-use crate::{config::Prefix, records::fake::LastingStore};
-use std::sync::{Arc, atomic::Ordering};
+use crate::{config::Prefix, message::Message, records::fake::LastingStore};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
@@ -67,44 +70,56 @@ async fn listed(
     client.answer().await
 }
 
+/// The next request that is not for a list, and the server that it is for: lists are answered with this one.
+async fn next(servers: &mut [Option<Server>], list: &str) -> Option<(usize, Message)> {
+    for (at, server) in servers.iter_mut().enumerate() {
+        while let Some(server) = server
+            && let Ok(request) = server.inbox.try_recv()
+        {
+            if !request.method().is_some_and(|own| own.ends_with("/list")) {
+                return Some((at, request));
+            }
+            server.answer(&request, list).await;
+        }
+    }
+    None
+}
+
+/// Which server a request reaches, if any, after those for lists; and what the client is shown of its answer.
+async fn reached_and_shown(
+    servers: &mut [Option<Server>],
+    client: &ConnectionSet,
+    list: &str,
+) -> Option<(usize, String)> {
+    let (at, request) = loop {
+        if let Some(next) = next(servers, list).await {
+            break next;
+        }
+        if !client.is_quiet().await {
+            return None;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    };
+    let server = servers[at].as_ref().unwrap();
+    let answer = r#"{"content":[],"messages":[]}"#;
+    server.answer(&request, answer).await;
+    let mut shown = Box::pin(client.answer());
+    loop {
+        if let Ok(shown) = tokio::time::timeout(Duration::from_millis(1), &mut shown).await {
+            return Some((at, shown));
+        }
+        assert!(next(servers, list).await.is_none());
+    }
+}
+
 /// Which server a request reaches, if any, after those for lists.
 async fn reached(
     servers: &mut [Option<Server>],
     client: &ConnectionSet,
     list: &str,
 ) -> Option<usize> {
-    loop {
-        let mut next = None;
-        for (at, server) in servers.iter_mut().enumerate() {
-            if let Some(server) = server
-                && let Ok(message) = server.inbox.try_recv()
-            {
-                next = Some((at, message));
-                break;
-            }
-        }
-        let Some((at, request)) = next else {
-            if !client.is_quiet().await {
-                return None;
-            }
-            tokio::task::yield_now().await;
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-            continue;
-        };
-        let server = servers[at].as_ref().unwrap();
-        if request
-            .method()
-            .is_some_and(|method| method.ends_with("/list"))
-        {
-            server.answer(&request, list).await;
-            continue;
-        }
-        server
-            .answer(&request, r#"{"content":[],"messages":[]}"#)
-            .await;
-        client.answer().await;
-        return Some(at);
-    }
+    let reached = reached_and_shown(servers, client, list).await;
+    reached.map(|(at, _)| at)
 }
 
 /// One process lists while the first server is away, another with it: whatever name a list shows is the same everywhere.
@@ -161,7 +176,7 @@ async fn a_name_that_another_process_listed_is_known() {
         let told = format!(r#"{{"jsonrpc":"2.0","method":"{changed}"}}"#);
         let first = servers[0].as_ref().unwrap();
         first.say(super::fake::message(&told)).await;
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         asked(&client, call, r#""name":"a__new","arguments":{},"#).await;
         assert_eq!(
             reached(&mut servers, &client, &after).await,
@@ -183,8 +198,16 @@ async fn clients_without_sessions_have_their_tasks_in_every_process() {
     let task = r#"{"resultType":"task","taskId":"t1","status":"working","ttlMs":1000}"#;
     server.answer(&request, task).await;
     assert!(here.answer().await.contains("t1"));
-    for (task, expected) in [("t1", Some(1)), ("t2", None)] {
-        asked(&there, "tasks/get", &format!(r#""taskId":"{task}","#)).await;
-        assert_eq!(reached(&mut at_other, &there, "{}").await, expected);
+    asked(&there, "tasks/get", r#""taskId":"t2","#).await;
+    assert_eq!(reached(&mut at_other, &there, "{}").await, None);
+    // What it returned is recorded there, though nothing was listed before.
+    let mut before = None;
+    for _ in 0..2 {
+        asked(&there, "tasks/get", r#""taskId":"t1","#).await;
+        let reached = reached_and_shown(&mut at_other, &there, &tools(&["job"])).await;
+        let (at, shown) = reached.unwrap();
+        assert_eq!(at, 1);
+        assert!(shown.contains("_toolCallId"), "{shown}");
+        assert_eq!(*before.get_or_insert_with(|| shown.clone()), shown);
     }
 }

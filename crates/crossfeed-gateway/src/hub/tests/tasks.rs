@@ -319,3 +319,23 @@ async fn a_task_that_cannot_be_looked_up_is_not_taken_for_unknown() {
     store.is_away.store(false, Ordering::Relaxed);
     assert_known(&there, &mut at_other[0], "t1").await;
 }
+
+/// Else each of them would hold up the answers behind it for as long as the store takes to fail.
+#[tokio::test]
+async fn notifications_do_without_a_store_that_has_just_failed() {
+    let store = LastingStore::new();
+    let world = process(&store, &["a"]).await;
+    let (client, mut servers) = world.begin(world.session_of(Some("ada")), TASKS).await;
+    begin(&client, &mut servers[0], "job", "t1").await;
+    store.is_away.store(true, Ordering::Relaxed);
+    let before = store.reads.load(Ordering::Relaxed);
+    for task in ["x", "y", "z", "t1"] {
+        let told = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{{"taskId":"{task}"}}}}"#
+        );
+        servers[0].say(super::fake::message(&told)).await;
+    }
+    let told = client.next().await;
+    assert!(told.contains("t1"), "{told}");
+    assert_eq!(store.reads.load(Ordering::Relaxed), before + 1);
+}

@@ -34,6 +34,7 @@ use crate::{
     members::{self, may_hold},
     message::{Body, BodyMember},
     metrics,
+    records::task::BegunTask,
     withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
@@ -232,7 +233,7 @@ enum Answer {
     /// The client must say more; by this state the server will know it again.
     InputRequired(Option<String>),
     /// It will be done later.
-    Task(String),
+    Task(BegunTask),
     /// Nothing that is known.
     Other,
     /// There is no room to read it.
@@ -246,11 +247,7 @@ impl Answer {
         if kind.as_deref() == Some("input_required") {
             return Self::InputRequired(text(root, "requestState"));
         }
-        let task = root.get("task").and_then(|task| text(task, "taskId"));
-        let task = task.or_else(|| match kind.as_deref() {
-            Some("task") => text(root, "taskId"),
-            _ => None,
-        });
+        let task = BegunTask::of(root);
         let content = root.get(whole::CONTENT);
         let has_content = content.is_some();
         match task {
@@ -300,7 +297,7 @@ impl RecordedCall {
                 refused.map(|why| shared.refused(why).into())
             }
             Answer::Task(task) => {
-                shared.remember_task(task, self);
+                shared.remember_task(task, self).await;
                 None
             }
             Answer::Failure { is_large } => {

@@ -271,3 +271,140 @@ async fn without_rules_no_round_is_recorded() {
     assert_eq!(store.keys("rounds").len(), 0);
     forward(&client, continued("a__via", &json!("st"))).await;
 }
+
+/// What a client is shown of a server's word about a task, whichever gateway it reaches.
+async fn told(client: &ClientTools, server: usize, task: &str, said: &Value) -> Value {
+    let said = Bytes::from(said.to_string());
+    let listed = std::future::ready(());
+    client.adopt_task((server, task), &said, None, listed).await;
+    serde_json::from_slice(&client.task_result(server, task, said).await).unwrap()
+}
+
+/// A call that becomes a task.
+async fn begun(client: &ClientTools, params: Bytes, task: &str) {
+    let forward = forward(client, params).await;
+    let created = json!({"resultType": "task", "taskId": task, "ttlMs": 60_000}).to_string();
+    forward.pending.finish(created.into()).await;
+}
+
+fn got(task: &str, text: &str) -> Value {
+    let result = json!({"content": [{"type": "text", "text": text}]});
+    json!({"taskId": task, "status": "completed", "result": result})
+}
+
+/// The id of a task's result as it is shown.
+fn id_of_task(shown: &Value) -> String {
+    let shown = shown["result"].to_string();
+    let rest = shown
+        .split_once(r#"_toolCallId\":\""#)
+        .unwrap_or_else(|| panic!("{shown}"))
+        .1;
+    rest.split_once('\\').unwrap().0.to_owned()
+}
+
+/// Results of tasks are recorded and shown by whichever gateway is told them, once for all.
+#[tokio::test]
+async fn a_task_goes_on_at_another_gateway() {
+    for session in [None, Some("1")] {
+        let store = LastingStore::new();
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            all.push(gateway(&store, session).await);
+        }
+        let secret = recorded(&all[0], params("s__secret", json!({})), "x").await;
+        begun(&all[0], refers("a__via", &[&secret]), "t").await;
+        assert!(all[0].runs_tasks());
+        let working = json!({"taskId": "t", "status": "working"});
+        assert_eq!(told(&all[1], 1, "t", &working).await, working);
+        let first = told(&all[1], 1, "t", &got("t", "y")).await;
+        let id = id_of_task(&first);
+        for client in &all {
+            assert_eq!(told(client, 1, "t", &got("t", "y")).await, first);
+            forward(client, refers("c__other", &[&id])).await;
+            // Whose data went to the call is known, too.
+            let refused = refusal(client, refers("b__sink", &[&id])).await;
+            assert!(refused.contains("results of `s/secret` to"), "{refused}");
+        }
+        // Another result is not the one that is referred to.
+        let other = told(&all[2], 1, "t", &got("t", "z")).await;
+        assert!(
+            other.to_string().contains("cannot be referred to"),
+            "{other}"
+        );
+        // Not of another server, nor of another client.
+        let plain = got("t", "y");
+        assert_eq!(told(&all[2], 0, "t", &plain).await, plain);
+        let world = World::of(&store, None, servers(), rules()).await;
+        let bob = world.client(caller(named("bob"), session)).await;
+        assert_eq!(told(&bob, 1, "t", &plain).await, plain);
+    }
+}
+
+/// Who began a task and is not asked about it keeps neither its room nor its server for it.
+#[tokio::test]
+async fn a_task_that_ended_elsewhere_is_let_go() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    let call = || params("a__via", json!({}));
+    for (task, end) in [
+        ("t", got("t", "y")),
+        ("u", json!({"taskId": "u", "status": "cancelled"})),
+    ] {
+        begun(&one, call(), task).await;
+        one.release_ended_tasks().await;
+        assert!(one.runs_tasks());
+        let shown = told(&two, 1, task, &end).await;
+        one.release_ended_tasks().await;
+        assert!(!one.runs_tasks());
+        assert_eq!(told(&one, 1, task, &end).await, shown);
+    }
+    // What it failed with may be asked for afterwards, wherever.
+    let why = json!({"isError": true, "content": [{"type": "text", "text": "no"}]});
+    for gateway in [&one, &two] {
+        assert_eq!(told(gateway, 1, "u", &why).await, why);
+    }
+}
+
+/// What was asked of the result goes along.
+#[tokio::test]
+async fn parts_and_previews_of_a_task_are_those_of_the_call() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    begun(&one, params("a__via", json!({})), "t").await;
+    let shown = told(&two, 1, "t", &got("t", &"y ".repeat(50_000))).await;
+    assert!(
+        shown.to_string().contains("[crossfeed preview of "),
+        "{shown}"
+    );
+    assert!(shown.to_string().len() < 10_000);
+    // A gateway without the tool passes on what it is told.
+    let world = World::of(
+        &store,
+        None,
+        vec![(server("s"), json!([])), (server("a"), json!([]))],
+        rules(),
+    )
+    .await;
+    let bare = world.client(caller(named("ada"), None)).await;
+    let plain = got("t", "y");
+    assert_eq!(told(&bare, 1, "t", &plain).await, plain);
+}
+
+/// Without its sources a result would be anyone's.
+#[tokio::test]
+async fn a_task_of_unknown_sources_is_not_recorded_elsewhere() {
+    let store = LastingStore::new();
+    let world = World::of(&store, None, servers(), Vec::new()).await;
+    let before = world.client(caller(named("ada"), None)).await;
+    begun(&before, params("a__via", json!({})), "t").await;
+    let after = gateway(&store, None).await;
+    let plain = got("t", "y");
+    assert_eq!(told(&after, 1, "t", &plain).await, plain);
+    store.is_away.store(true, Ordering::Relaxed);
+    assert_eq!(told(&after, 1, "t", &plain).await, plain);
+    store.is_away.store(false, Ordering::Relaxed);
+    let shown = told(&before, 1, "t", &plain).await;
+    let id = id_of_task(&shown);
+    let refused = refusal(&after, refers("c__other", &[&id])).await;
+    assert!(refused.contains("are unknown"), "{refused}");
+}
