@@ -49,10 +49,10 @@ export function startFixture(fixture, ...more) {
   return start(fixture, ['--listen', '127.0.0.1:0', ...more], 'stdout');
 }
 
-/** The gateway over a configuration, on a port of its own. */
-export function startGateway(gateway, config, folder) {
+/** The gateway over a configuration, on a port of its own unless it is given one. */
+export function startGateway(gateway, config, folder, { name = 'gateway', port = 0 } = {}) {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, 'gateway.json');
+  const file = join(folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(config, null, 2));
-  return start(gateway, ['gateway', '--config', file, '--listen', '127.0.0.1:0', '--anonymous'], 'stderr', join(folder, 'gateway.log'));
+  return start(gateway, ['gateway', '--config', file, '--listen', `127.0.0.1:${port}`, '--anonymous'], 'stderr', join(folder, `${name}.log`));
 }

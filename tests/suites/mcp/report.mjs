@@ -1,6 +1,18 @@
 // From what was found to a page and a verdict.
 
-export function report({ suites = [], differences, clients, logins }, known, stale) {
+const THROUGH_ONE = `# Conformance of the gateway
+
+What \`tests/suites/mcp/run --write\` found; run it again after a change. \`expected-failures.toml\` gives the reasons for what is
+unlike on purpose. [REPLICAS.md](REPLICAS.md) is the same through several replicas.`;
+
+const throughReplicas = (count) => `# Conformance of ${count} replicas of the gateway
+
+What \`tests/suites/mcp/run --replicas ${count} --write\` found, with a gateway of the feature \`redis\`: ${count} replicas over one Redis,
+behind a balancer that gives each request to the next of them. What may be unlike is what may be so through one gateway
+([RESULTS.md](RESULTS.md), \`expected-failures.toml\`). The servers are reached over HTTP: one that is a process of each replica, and
+remembers something, remembers it for that one.`;
+
+export function report({ suites = [], differences, clients, logins }, known, stale, replicas) {
   const out = [];
   let failed = false;
   if (suites.length > 0) {
@@ -35,10 +47,7 @@ export function report({ suites = [], differences, clients, logins }, known, sta
     out.push('', `expected-failures.toml:${entry.line}: listed, and not so: ${entry.check}`);
   }
   const summary = out.join('\n');
-  const page = `# Conformance of the gateway
-
-What \`tests/suites/mcp/run --write\` found; run it again after a change. \`expected-failures.toml\` gives the reasons for what is
-unlike on purpose.
+  const page = `${replicas ? throughReplicas(replicas) : THROUGH_ONE}
 
 ${summary}
 `;
