@@ -49,6 +49,9 @@ mod schemas;
 mod shown;
 #[path = "cli/traces.rs"]
 mod traces;
+#[cfg(all(unix, feature = "redis"))]
+#[path = "cli/upgrade.rs"]
+mod upgrade;
 #[cfg(unix)]
 #[path = "cli/views.rs"]
 mod views;

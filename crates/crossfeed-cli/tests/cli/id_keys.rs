@@ -12,23 +12,27 @@ use std::fs;
 const ONE: &str = "key-one AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n";
 const TWO: &str = "key-two //////////////////////////////////////////8=\n";
 
-/// What the echoing server does with what begins a session, and what comes before it: it has no other era.
+/// What the echoing server does with what begins a session, and with what asks for another era.
 const BEGINS: &str = r#"    *'"initialize"'*)"#;
 const REFUSES: &str = r#"    *'"server/discover"'*)
       printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}\n' "$id" ;;
 "#;
 
+/// The echoing server, which has no other era than that of sessions.
+pub(super) fn server() -> String {
+    ECHO.replacen(BEGINS, &format!("{REFUSES}{BEGINS}"), 1)
+}
+
 /// A configuration with these keys in a file.
 fn configuration(name: &str, keys: &str) -> String {
     let keys = file(&format!("{name}.keys"), keys);
-    let server = ECHO.replacen(BEGINS, &format!("{REFUSES}{BEGINS}"), 1);
-    let server = file("id-keys-server.sh", &server);
+    let server = file("id-keys-server.sh", &server());
     let config = format!("id_keys_file = '{keys}'\n{TOKENS}args = ['{server}']\n");
     file(&format!("{name}.toml"), &config)
 }
 
 /// A call of a client without a session; its answer.
-fn call(gateway: &Listening, text: &Value) -> String {
+pub(super) fn call(gateway: &Listening, text: &Value) -> String {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "say", "arguments": {"text": text}, "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -43,7 +47,7 @@ fn call(gateway: &Listening, text: &Value) -> String {
 }
 
 /// The id of a call, by its answer.
-fn id_of(answer: &str) -> &str {
+pub(super) fn id_of(answer: &str) -> &str {
     let (_, id) = answer.split_once(r#"_toolCallId\":\""#).unwrap();
     id.split_once('\\').unwrap().0
 }

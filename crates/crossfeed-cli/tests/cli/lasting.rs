@@ -69,7 +69,11 @@ impl Listening {
     }
 
     pub(super) fn of(args: &[&str]) -> Self {
-        let mut gateway = start(&[&["gateway", "--listen", "127.0.0.1:0"], args].concat());
+        Self::at("127.0.0.1:0", args)
+    }
+
+    pub(super) fn at(address: &str, args: &[&str]) -> Self {
+        let mut gateway = start(&[&["gateway", "--listen", address], args].concat());
         let mut log = BufReader::new(gateway.stderr.take().unwrap());
         let mut said = String::new();
         while !said.contains("serving on http://") {
