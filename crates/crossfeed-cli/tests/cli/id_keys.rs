@@ -33,15 +33,21 @@ fn configuration(name: &str, keys: &str) -> String {
 
 /// A call of a client without a session; its answer.
 pub(super) fn call(gateway: &Listening, text: &Value) -> String {
+    call_tool(gateway, "say", &json!({"text": text}))
+}
+
+pub(super) fn call_tool(gateway: &Listening, name: &str, arguments: &Value) -> String {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "say", "arguments": {"text": text}, "_meta": {
+        "name": name, "arguments": arguments, "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
         },
     }});
-    let headers = "authorization: Bearer s3cret-s3cret-of-ann\r\nmcp-protocol-version: 2026-07-28\r\n\
-                   mcp-method: tools/call\r\nmcp-name: say\r\n";
-    let (status, answer) = post(&gateway.address, headers, &call);
+    let headers = format!(
+        "authorization: Bearer s3cret-s3cret-of-ann\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: tools/call\r\nmcp-name: {name}\r\n"
+    );
+    let (status, answer) = post(&gateway.address, &headers, &call);
     assert_eq!(status, 200, "{answer}");
     answer
 }

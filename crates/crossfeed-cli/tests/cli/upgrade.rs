@@ -5,7 +5,7 @@
 
 use super::{
     file,
-    id_keys::{self, call, id_of},
+    id_keys::{self, call, call_tool, id_of},
     lasting::{Listening, TOKENS, directory, number},
 };
 use crossfeed_redis_servers::{Server, free_port, is_installed};
@@ -121,6 +121,8 @@ async fn sessions_results_and_ids_of_the_version_before_go_on() {
 
         // An id that the key of the store signed.
         let id = before["id"].as_str().unwrap();
+        let answer = call_tool(&b, "read_result", &json!({"call_id": id}));
+        assert!(answer.contains("heard alone"), "{answer}");
         let answer = call(&a, &reference(id));
         assert!(answer.contains("heard heard alone"), "{answer}");
         let answer = call(&b, &reference(id_of(&answer)));
