@@ -14,11 +14,14 @@ use crossfeed_store::{StoreError, with_causes};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{convert::Infallible, time::Duration};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long the record lasts that is not renewed: the sessions of a replica that was killed wait for so long.
 pub(crate) const LEASE_TIME: Duration = Duration::from_secs(6);
 const RENEW_INTERVAL: Duration = Duration::from_secs(2);
+/// How long the store may take, and how soon it is asked again: one lost answer leaves time for others.
+const RENEW_TIMEOUT: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Serialize, Deserialize)]
 struct ReplicaRecord {
@@ -43,6 +46,8 @@ struct Lease {
     until: Option<Instant>,
     term: u64,
     leaves: bool,
+    /// The record was not there, and others may have seen that.
+    was_lost: bool,
     /// When the record was last to be renewed, and whether it was.
     last: Option<(Instant, bool)>,
 }
@@ -110,7 +115,17 @@ impl Replica {
             None => {}
         }
         let begun = Instant::now();
-        let renewed = self.try_renew(&mut own, begun).await;
+        // At the start there is nothing to lose.
+        let time = if self.lease.lock().until.is_some() {
+            RENEW_TIMEOUT
+        } else {
+            LEASE_TIME
+        };
+        let renewed = timeout(time, self.try_renew(&mut own, begun)).await;
+        let renewed = renewed.unwrap_or_else(|late| {
+            let (source, retry) = (Box::new(late), true);
+            Err(StoreError::Unavailable { source, retry })
+        });
         self.lease.lock().last = Some((begun, renewed.is_ok()));
         renewed
     }
@@ -121,10 +136,14 @@ impl Replica {
             address: self.address.clone(),
             leaves,
         };
-        let was_lost = self.read(&self.name).await?.is_none();
+        if self.read(&self.name).await?.is_none() {
+            self.lease.lock().was_lost = true;
+        }
         own.write(&record, LEASE_TIME).await?;
         let mut lease = self.lease.lock();
-        if was_lost || lease.until.is_none_or(|until| until <= Instant::now()) {
+        if std::mem::take(&mut lease.was_lost)
+            || lease.until.is_none_or(|until| until <= Instant::now())
+        {
             lease.term += 1;
         }
         lease.until = Some(begun + LEASE_TIME);
@@ -142,9 +161,14 @@ impl Replica {
 
     /// Renews the record as long as this is polled.
     pub(crate) async fn hold(&self) -> Infallible {
+        let mut pause = RENEW_INTERVAL;
         loop {
-            sleep(RENEW_INTERVAL).await;
-            if let Err(error) = self.renew().await {
+            sleep(pause).await;
+            let Err(error) = self.renew().await else {
+                pause = RENEW_INTERVAL;
+                continue;
+            };
+            if std::mem::replace(&mut pause, RETRY_INTERVAL) == RENEW_INTERVAL {
                 tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot say that this replica is alive: others will take its sessions up");
             }
         }
@@ -211,6 +235,43 @@ mod tests {
         assert_eq!(last().await.unwrap(), "http://one");
         one.end().await;
         assert_eq!(last().await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_of_the_store_that_are_lost_end_no_replica() {
+        let store = LastingStore::new();
+        let [one, other] = ["one", "other"].map(|name| replica(&store, name));
+        one.renew().await.unwrap();
+        let hang = async |time| {
+            store.hangs.store(true, Ordering::Relaxed);
+            sleep(time).await;
+            store.hangs.store(false, Ordering::Relaxed);
+        };
+        tokio::select! {
+            never = one.hold() => match never {},
+            () = async {
+                for _ in 0..20 {
+                    // Two renewals are lost, and the third is not.
+                    hang(Duration::from_secs(3)).await;
+                    sleep(Duration::from_millis(2_300)).await;
+                    assert!(other.address_of("one").await.unwrap().is_some());
+                    assert_eq!(one.term(), Some(1));
+                }
+            } => {}
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lost_record_ends_a_term_also_where_the_answer_to_its_write_is_lost() {
+        let store = LastingStore::new();
+        let one = replica(&store, "one");
+        one.renew().await.unwrap();
+        store.lose_records();
+        store.loses_answers.store(true, Ordering::Relaxed);
+        assert!(one.renew().await.is_err());
+        store.loses_answers.store(false, Ordering::Relaxed);
+        one.renew().await.unwrap();
+        assert_eq!(one.term(), Some(2));
     }
 
     #[tokio::test(start_paused = true)]

@@ -31,6 +31,8 @@ pub(crate) struct LastingStore {
     pub(crate) is_full: AtomicBool,
     /// It writes records, and its answers are lost.
     pub(crate) loses_answers: AtomicBool,
+    /// What is asked of its records it neither does nor answers, which is known after two seconds.
+    pub(crate) hangs: AtomicBool,
     /// It panics when it is asked for a result.
     pub(crate) panics: AtomicBool,
 }
@@ -45,6 +47,7 @@ impl LastingStore {
             is_away: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
             loses_answers: AtomicBool::new(false),
+            hangs: AtomicBool::new(false),
             panics: AtomicBool::new(false),
         })
     }
@@ -95,6 +98,14 @@ impl LastingStore {
         fails_if(&self.is_away)
     }
 
+    async fn hang(&self) -> Result<(), StoreError> {
+        if self.hangs.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            return fails_if(&AtomicBool::new(true));
+        }
+        Ok(())
+    }
+
     fn writes(&self) -> Result<(), StoreError> {
         self.answers()?;
         if self.is_full.load(Ordering::Relaxed) {
@@ -117,6 +128,7 @@ fn fails_if(fault: &AtomicBool) -> Result<(), StoreError> {
 impl StateStore for LastingStore {
     async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        self.hang().await?;
         self.answers()?;
         let records = self.records.lock();
         let found = records.get(key).filter(|(_, end)| *end > Instant::now());
@@ -130,6 +142,7 @@ impl StateStore for LastingStore {
         expected: Expected,
         time: Duration,
     ) -> Result<Option<u64>, StoreError> {
+        self.hang().await?;
         self.writes()?;
         let mut records = self.records.lock();
         let found = records.get(key).filter(|(_, end)| *end > Instant::now());
