@@ -149,6 +149,9 @@ pub trait Hub: Send + Sync {
         Ok(SessionPlace::Nowhere)
     }
 
+    /// Lets go of a session that was taken up and does not go on here: any other replica may take it up.
+    async fn let_go(&self, _kept: KeptSession) {}
+
     /// The replica of this name, if it is another and is alive, though it may be about to end.
     ///
     /// # Errors
@@ -290,7 +293,7 @@ pub trait HubClient: Send + Sync {
         Ok(true)
     }
 
-    /// The process ends, and not the session: what another process can go on with stays when the client is closed.
+    /// The client goes, and not the session: what another process can go on with stays when the client is closed.
     fn leave(&self) {}
 
     /// Announces that the client is about to be closed: others may wait for what its connections to servers take.

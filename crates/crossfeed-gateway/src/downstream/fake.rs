@@ -7,7 +7,7 @@ use crate::{
     port::ServerHealth,
 };
 use crate::{
-    port::{Crowded, Hub, HubClient, MessageSink, Peer, RecallError, SessionPlace},
+    port::{Crowded, Hub, HubClient, KeptSession, MessageSink, Peer, RecallError, SessionPlace},
     principal::Principal,
     protocol::method,
 };
@@ -38,6 +38,8 @@ pub(super) struct FakeHub {
     held: Mutex<Vec<(Id, Arc<dyn MessageSink>)>>,
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
+    /// How many sessions were taken up and let go again.
+    pub(super) released: AtomicUsize,
     /// Sessions cannot be kept.
     pub(super) is_away: AtomicBool,
     /// The replica that has all sessions of others.
@@ -56,6 +58,8 @@ pub(super) struct FakeClient {
     pub(super) came: Mutex<Vec<String>>,
     pub(super) given_up: Mutex<Vec<Id>>,
     pub(super) closed: AtomicBool,
+    /// What is kept of it stays.
+    pub(super) leaves: AtomicBool,
     /// Another process has taken it up.
     pub(super) has_moved: AtomicBool,
     /// How often it was to be kept for longer.
@@ -108,6 +112,7 @@ impl FakeHub {
             came: Mutex::default(),
             given_up: Mutex::default(),
             closed: AtomicBool::new(false),
+            leaves: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
             renewed: AtomicUsize::new(0),
         });
@@ -137,6 +142,10 @@ impl Hub for FakeHub {
         }
         let peer = self.peer.lock().clone();
         Ok(peer.map_or(SessionPlace::Nowhere, SessionPlace::There))
+    }
+
+    async fn let_go(&self, _: KeptSession) {
+        self.released.fetch_add(1, Ordering::AcqRel);
     }
 
     async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
@@ -268,6 +277,10 @@ impl HubClient for FakeClient {
     async fn end_kept(&self) -> Result<bool, StoreError> {
         self.hub.answers()?;
         Ok(!self.has_moved())
+    }
+
+    fn leave(&self) {
+        self.leaves.store(true, Ordering::Release);
     }
 
     async fn close(&self) {

@@ -6,6 +6,8 @@
 //! - A session ends with its record, before anything of it is removed. Where that cannot be written, all of it stays.
 //! - A process changes the record only as long as it is its own. Where another has taken the session up, this one drops
 //!   it and removes nothing.
+//! - Where replicas share the store, a session is served for the time of a lease after its record was seen to be this
+//!   process's, and not longer without another look.
 //! - A process that takes a session up counts from numbers of its own, so that no late answer or event of before is
 //!   mistaken for one of now.
 
@@ -21,7 +23,7 @@ use crate::{
         owned::{MAX_ATTEMPTS, Outcome, OwnedRecord, contended},
         session::{Revisions, ServerRecord, SessionRecord},
     },
-    replica::Replica,
+    replica::{LEASE_TIME, Replica},
     tools::{tag, unguessable},
 };
 use bytes::Bytes;
@@ -31,7 +33,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -52,8 +54,14 @@ pub(super) struct KeptAs {
     is_behind: AtomicBool,
     /// The record is another process's.
     pub(super) has_moved: AtomicBool,
-    /// The term of this replica in which it was last written.
-    term: AtomicU64,
+    seen: parking_lot::Mutex<Seen>,
+}
+
+/// When the record was last known to be this process's.
+struct Seen {
+    /// The term of this replica then.
+    term: u64,
+    at: Instant,
 }
 
 struct KeptState {
@@ -170,6 +178,19 @@ impl Gateway {
         }))
     }
 
+    /// Lets any replica take the session up, which has no place here.
+    pub(super) async fn let_go_of(&self, kept: KeptSession) {
+        let KeptSession {
+            mut own,
+            mut record,
+            ..
+        } = kept;
+        record.replica = None;
+        if let Err(error) = own.write(&record, self.session_time()).await {
+            tracing::warn!(target: "crossfeed::gateway", error = with_causes(&error), "cannot let go of a session that has no place here: others send its requests here");
+        }
+    }
+
     /// The client of a session that goes on. Its servers are connected again.
     pub(super) fn resumed(
         self: &Arc<Self>,
@@ -233,7 +254,10 @@ impl Client {
             }),
             is_behind: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
-            term: AtomicU64::new(term),
+            seen: parking_lot::Mutex::new(Seen {
+                term,
+                at: Instant::now(),
+            }),
         };
         // It has one name.
         let _ = self.kept_as.set(kept_as);
@@ -266,12 +290,12 @@ impl Client {
         }
         let record = self.record(side, agreed);
         let time = self.gateway.session_time();
-        let term = self.gateway.term();
+        let (term, at) = (self.gateway.term(), Instant::now());
         let written = kept.own.write(&record, time).await;
         kept_as.is_behind.store(written.is_err(), Ordering::Release);
         match written? {
             Outcome::Written => {
-                kept_as.term.store(term, Ordering::Release);
+                *kept_as.seen.lock() = Seen { term, at };
                 Ok(())
             }
             Outcome::Anothers(_) => {
@@ -323,7 +347,10 @@ impl Client {
             announced: side.all_announced().map(str::to_owned).collect(),
             listed: self.listed_by_itself(side),
             servers,
-            replica: self.gateway.replica_name(),
+            replica: self
+                .gateway
+                .replica_name()
+                .filter(|_| !self.leaves.load(Ordering::Acquire)),
         }
     }
 
@@ -338,11 +365,18 @@ impl Client {
         lists
     }
 
+    /// Lets any replica take up the session that leaves this one. Where the process ends, its own record says so.
+    pub(super) async fn let_go(&self) {
+        if self.gateway.term() != 0 {
+            self.renew().await;
+        }
+    }
+
     /// Whether the record is to be written: that failed, or others may have counted this replica as dead since.
     pub(super) fn is_behind(&self, kept_as: &KeptAs) -> bool {
         let term = self.gateway.replica.as_ref().and_then(Replica::term);
         kept_as.is_behind.load(Ordering::Acquire)
-            || term.is_some_and(|term| term != kept_as.term.load(Ordering::Acquire))
+            || term.is_some_and(|term| term != kept_as.seen.lock().term)
     }
 
     /// Whether the session is this process's still. Where other replicas may have counted this one as dead, the record is
@@ -351,11 +385,13 @@ impl Client {
         let (Some(kept_as), Some(replica)) = (self.kept_as.get(), &self.gateway.replica) else {
             return Ok(!self.has_moved());
         };
-        let term = kept_as.term.load(Ordering::Acquire);
-        if self.has_moved() || replica.term() == Some(term) {
+        if self.has_moved() || kept_as.is_seen_in(replica.term()) {
             return Ok(!self.has_moved());
         }
         replica.renew_if_over().await?;
+        if kept_as.look(replica).await? {
+            return Ok(!self.has_moved());
+        }
         match self.save().await {
             Ok(()) => Ok(true),
             Err(NotKept::Moved) => Ok(false),
@@ -381,6 +417,28 @@ impl Client {
 }
 
 impl KeptAs {
+    /// Whether the record was seen in this term, a moment ago.
+    fn is_seen_in(&self, term: Option<u64>) -> bool {
+        let seen = self.seen.lock();
+        term == Some(seen.term) && seen.at.elapsed() < LEASE_TIME
+    }
+
+    /// Whether the record is as it was, once for all who ask at the same time: one that knows of no replicas may have
+    /// taken the session up. False in another term, where that is not enough.
+    async fn look(&self, replica: &Replica) -> Result<bool, StoreError> {
+        let kept = self.turn.lock().await;
+        let term = replica.term();
+        if self.is_seen_in(term) {
+            return Ok(true);
+        }
+        let (at, seen) = (Instant::now(), self.seen.lock().term);
+        if term != Some(seen) || !kept.own.is_own().await? {
+            return Ok(false);
+        }
+        self.seen.lock().at = at;
+        Ok(true)
+    }
+
     fn moves(&self) {
         if !self.has_moved.swap(true, Ordering::AcqRel) {
             tracing::info!(

@@ -41,6 +41,10 @@ impl Hub for Gateway {
         self.recall_session(session, principal).await
     }
 
+    async fn let_go(&self, kept: KeptSession) {
+        self.let_go_of(kept).await;
+    }
+
     async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
         let Some(replica) = self.replica.as_ref().filter(|own| own.name() != name) else {
             return Ok(None);

@@ -110,6 +110,12 @@ impl OwnedRecord {
         self.put(Some(value), time).await
     }
 
+    /// Whether the record is still the one that this process wrote. If not, a write says what became of it.
+    pub(crate) async fn is_own(&self) -> Result<bool, StoreError> {
+        let found = self.records.read::<Owned<Ignored>>(&self.key).await?;
+        Ok(found.is_some_and(|found| found.value.owner == self.owner))
+    }
+
     /// Ends the record, unless it is another's. Where others had it before, the end stands in it for `time`, so that they
     /// learn of it.
     pub(crate) async fn end(&mut self, time: Duration) -> Result<Outcome, StoreError> {

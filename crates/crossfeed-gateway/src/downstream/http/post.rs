@@ -223,10 +223,17 @@ impl Http {
         if let Some(found) = self.own_session(session, principal, id).await? {
             return Ok(Place::Here(found));
         }
+        // The replica that sent it on looks anew, and may have room.
+        let full = |mut refusal: Box<Answer>| {
+            if is_sent_on(headers) {
+                *refusal.status_mut() = StatusCode::MISDIRECTED_REQUEST;
+            }
+            refusal
+        };
         let recalled = self.hub.recall(session, principal).await;
         let recalled = recalled.map_err(|error| match error {
             RecallError::Store(error) => away(id, &error),
-            RecallError::Crowded(crowded) => self.crowded(id, crowded),
+            RecallError::Crowded(crowded) => full(self.crowded(id, crowded)),
         })?;
         let kept = match recalled {
             SessionPlace::Here(kept) => {
@@ -247,9 +254,9 @@ impl Http {
             }
         };
         let hub = Arc::clone(&self.hub);
-        let resumed = self.sessions.resume(hub, session, principal, kept);
-        let resumed =
-            resumed.ok_or_else(|| self.no_room("sessions", id, "there are too many sessions"))?;
+        let resumed = self.sessions.resume(hub, session, principal, kept).await;
+        let no_room = || full(self.no_room("sessions", id, "there are too many sessions"));
+        let resumed = resumed.ok_or_else(no_room)?;
         Ok(Place::Here(resumed))
     }
 

@@ -100,48 +100,70 @@ impl Sessions {
     /// no randomness for its id. Else the one that was idle for longest makes room.
     pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<BusySession> {
         let id = random()?;
-        self.add(&id, principal, 0, |outlet| {
+        let begun = self.add(&id, principal, 0, Session::close_soon, (), |(), outlet| {
             let client = hub.connect(principal.clone(), outlet);
             client.keep_as(&id);
             client
-        })
+        });
+        begun.ok()
     }
 
-    /// A session of before that goes on; none as for one that begins. Where another request was faster, it is that one.
-    pub(super) fn resume(
+    /// A session of before that goes on; none as for one that begins, and then others may take it up. Where another
+    /// request was faster, it is that one. The one that makes room goes on elsewhere, if it is kept: else one that came
+    /// back would end another.
+    pub(super) async fn resume(
         &self,
         hub: Arc<dyn Hub>,
         id: &str,
         principal: &Principal,
         kept: KeptSession,
     ) -> Option<BusySession> {
-        self.add(id, principal, kept.first_number(), |outlet| {
-            hub.resume(kept, principal.clone(), outlet)
-        })
+        let first = kept.first_number();
+        let resumed = self.add(
+            id,
+            principal,
+            first,
+            Session::leave,
+            kept,
+            |kept, outlet| Arc::clone(&hub).resume(kept, principal.clone(), outlet),
+        );
+        match resumed {
+            Ok(session) => Some(session),
+            Err(kept) => {
+                hub.let_go(kept).await;
+                None
+            }
+        }
     }
 
-    fn add(
+    /// A session of what is `known` of it, which comes back where there is no room. One that makes room does what
+    /// `give_way` says.
+    fn add<T>(
         &self,
         id: &str,
         principal: &Principal,
         first: u64,
-        connect: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
-    ) -> Option<BusySession> {
+        give_way: impl FnOnce(Arc<Session>),
+        known: T,
+        connect: impl FnOnce(T, Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
+    ) -> Result<BusySession, T> {
         let mut all = self.sessions.lock();
         if let Some(session) = all.get(id) {
-            return Some(BusySession::new(session));
+            return Ok(BusySession::new(session));
         }
         let has_share = count(&all, principal) >= self.share;
         if has_share || all.len() >= self.most {
-            let idle = idlest(&all, principal, has_share)?;
-            let session = all.remove(&idle)?;
+            let idle = idlest(&all, principal, has_share);
+            let Some(session) = idle.and_then(|idle| all.remove(&idle)) else {
+                return Err(known);
+            };
             tracing::info!("closed the session that was idle longest: too many sessions");
-            session.close_soon();
+            give_way(session);
         }
         let standalone = Stream::resumable(first, None);
         let session = Arc::new(Session {
             id: id.to_owned(),
-            client: connect(standalone.clone()),
+            client: connect(known, standalone.clone()),
             principal: principal.clone(),
             standalone,
             streams: Mutex::default(),
@@ -153,7 +175,7 @@ impl Sessions {
         // Before another request looks for a session that makes room.
         let busy = BusySession::new(&session);
         all.insert(id.to_owned(), session);
-        Some(busy)
+        Ok(busy)
     }
 
     /// The turn of those who take this session up, one at a time.
@@ -370,6 +392,12 @@ impl Session {
         Some((Arc::clone(stream), from))
     }
 
+    /// Ends it here, and lets another process go on with it where it is kept.
+    fn leave(self: Arc<Self>) {
+        self.client.leave();
+        self.close_soon();
+    }
+
     /// Ends it, without waiting for its servers, which may take their time.
     pub(super) fn close_soon(self: Arc<Self>) {
         self.client.ends();
@@ -391,7 +419,17 @@ mod models;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{downstream::fake::FakeHub, port::MessageSink};
+    use crate::{
+        Revision,
+        downstream::fake::FakeHub,
+        records::{
+            Key, Records,
+            fake::LastingStore,
+            owned::OwnedRecord,
+            session::{Revisions, SessionRecord},
+        },
+    };
+    use std::collections::BTreeMap;
 
     #[tokio::test]
     async fn what_is_over_is_bounded() {
@@ -416,10 +454,11 @@ mod tests {
         let sessions = Sessions::new(1, 0);
         let hub = Arc::new(FakeHub::default());
         let whose = Principal::Anonymous;
-        let begun = sessions.add("s", &whose, 1 << 32, |outlet| {
+        let leave = Session::leave;
+        let begun = sessions.add("s", &whose, 1 << 32, leave, (), |(), outlet| {
             hub.connect(whose.clone(), outlet)
         });
-        let session = begun.unwrap();
+        let session = begun.ok().unwrap();
         // "1" in Base64.
         for (last_event, is_known) in [("2--MQ", true), ("2-7-MQ", true), ("2-7", false)] {
             let resumed = session.resume(Some(last_event)).await;
@@ -492,6 +531,54 @@ mod tests {
         assert_eq!(look(true).await, 2);
         assert_eq!(look(false).await, 3);
         assert_eq!(look(false).await, 3);
+    }
+
+    fn kept(id: &str) -> KeptSession {
+        let records = Records::of(LastingStore::new()).unwrap();
+        KeptSession {
+            own: OwnedRecord::new(records, Key::new("session", &[id]), "owner".to_owned()),
+            revisions: Revisions {
+                asked: Revision::V2025_11_25,
+                agreed: Revision::V2025_11_25,
+            },
+            record: SessionRecord {
+                principal: String::new(),
+                key: id.to_owned(),
+                asked: String::new(),
+                agreed: String::new(),
+                handshake: String::new(),
+                initialized: None,
+                announced: Vec::new(),
+                listed: Vec::new(),
+                servers: BTreeMap::new(),
+                replica: None,
+            },
+            rooms: HashMap::new(),
+            term: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_comes_back_ends_no_other() {
+        let sessions = Sessions::new(1, 0);
+        let hub = Arc::new(FakeHub::default());
+        let who = Principal::Anonymous;
+        drop(sessions.begin(hub.clone(), &who));
+        let resumed = sessions.resume(hub.clone(), "s", &who, kept("s")).await;
+        let first = hub.client(0);
+        hub.until(|_| first.is_closed()).await;
+        assert!(first.leaves.load(Ordering::Acquire));
+        assert_eq!(sessions.count(), 1);
+        // All are at work: it is free for other processes.
+        let none = sessions.resume(hub.clone(), "t", &who, kept("t")).await;
+        assert!(none.is_none());
+        assert_eq!(hub.released.load(Ordering::Acquire), 1);
+        drop(resumed);
+        // For one that begins another ends: no client leaves more behind than sessions may be.
+        drop(sessions.begin(hub.clone(), &who));
+        let second = hub.client(1);
+        hub.until(|_| second.is_closed()).await;
+        assert!(!second.leaves.load(Ordering::Acquire));
     }
 
     #[tokio::test]

@@ -87,7 +87,7 @@ pub(super) struct Client {
     /// Where its session is kept for later processes.
     pub(super) kept_as: OnceLock<KeptAs>,
     /// Whether what it recorded stays when it is closed.
-    leaves: AtomicBool,
+    pub(super) leaves: AtomicBool,
 }
 
 #[derive(Default)]
@@ -458,6 +458,9 @@ impl HubClient for Client {
     async fn close(&self) {
         let mut leaves = self.leaves.load(Ordering::Acquire);
         self.ends();
+        if leaves {
+            self.let_go().await;
+        }
         let (is_end_of_all, pre_init_queue, endless) = {
             let mut state = self.state.lock();
             let is_end_of_all = std::mem::replace(&mut state.is_closed, true);

@@ -7,6 +7,7 @@ use crate::{
     principal::Principal,
     records::fake::LastingStore,
 };
+use futures_util::future::join_all;
 use serde_json::Value;
 use std::{sync::Arc, sync::atomic::Ordering, time::Duration};
 
@@ -507,4 +508,77 @@ async fn of_a_replica_that_comes_back_and_another_one_has_the_session() {
     store.is_away.store(true, Ordering::Relaxed);
     assert!(client.client.is_own().await.is_err());
     assert!(!client.client.has_moved());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_no_replica_took_is_looked_at_again() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let (client, _server) = begun(&one, "s1", "alice").await;
+    // A version of before knows of no replica, and takes the session up; another replica goes on with it.
+    let before = process(&store).await;
+    let (_old, _server) = resumed(&before, "s1", "alice").await;
+    let other = replica(&store, "http://other").await;
+    let (_taken, _server) = resumed(&other, "s1", "alice").await;
+    stay(&one).await;
+    assert!(!client.client.is_own().await.unwrap());
+    assert!(client.client.has_moved());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_in_use_is_looked_at_once_in_the_time_of_a_lease() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let (client, _server) = begun(&one, "s1", "alice").await;
+    for _ in 0..3 {
+        let key = &store.keys("session")[0];
+        let before = (store.reads.load(Ordering::Relaxed), store.bytes(key));
+        for _ in 0..2 {
+            let asked = (0..20).map(|_| client.client.is_own());
+            for is_own in join_all(asked).await {
+                assert!(is_own.unwrap());
+            }
+        }
+        let reads = store.reads.load(Ordering::Relaxed) - before.0;
+        assert!(reads <= 1, "{reads}");
+        assert_eq!(store.bytes(key), before.1);
+        stay(&one).await;
+        let before = store.reads.load(Ordering::Relaxed);
+        assert!(client.client.is_own().await.unwrap());
+        assert_eq!(store.reads.load(Ordering::Relaxed), before + 1);
+    }
+    // What the store has lost is written again.
+    store.lose_records();
+    stay(&one).await;
+    assert!(client.client.is_own().await.unwrap());
+    assert_eq!(store.keys("session").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_without_a_place_here_is_free_for_other_replicas() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let other = replica(&store, "http://other").await;
+    let (client, mut server) = begun(&one, "s1", "alice").await;
+    call(&client, &mut server, "{}", "one").await;
+    // It makes room for another.
+    client.client.leave();
+    client.client.close().await;
+    // Where it is taken up, there is no place.
+    let kept = recalled(&other, "s1", "alice").await.unwrap();
+    other.gateway.let_go(kept).await;
+    let (client, mut server) = resumed(&one, "s1", "alice").await;
+    server.expect("notifications/initialized").await;
+    let answer = call(&client, &mut server, r#"{"q":{"$tool":"call_1"}}"#, "two").await;
+    assert!(answer.contains("one for"), "{answer}");
+    let there = other.gateway.recall("s1", &named("alice")).await;
+    assert!(matches!(there, Ok(SessionPlace::There(_))));
+}
+
+/// The replica lives on for longer than others count it as alive.
+async fn stay(world: &World) {
+    tokio::select! {
+        never = world.gateway.stay() => match never {},
+        () = tokio::time::sleep(Duration::from_secs(7)) => {}
+    }
 }
