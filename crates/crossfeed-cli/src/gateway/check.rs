@@ -20,6 +20,7 @@ use crossfeed_gateway::{
     metrics::Metrics,
     principal::Principal,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
+    upstream::Connector,
 };
 use serde_json::{Value, json};
 use std::{
@@ -88,7 +89,7 @@ pub(super) async fn run(
     json: bool,
     out: &mut dyn Write,
 ) -> Result {
-    let connectors = assemble::connectors(&config, environment, &Metrics::new(), None)?;
+    let connectors = connectors(&config, environment).await?;
     let probes = connectors.into_iter().zip(&config.servers);
     let probes = probes.map(|(connector, server)| {
         let name = server.name.as_str();
@@ -228,6 +229,29 @@ pub(super) async fn run(
     } else {
         Err(CommandError::Written(report::ERROR))
     }
+}
+
+/// The connectors of the servers. Tokens of logins are renewed as gateways do that, which the store has in common: where
+/// it cannot be reached, none is used.
+async fn connectors(
+    config: &GatewayConfig,
+    environment: &BTreeMap<String, String>,
+) -> Result<Vec<Arc<dyn Connector>>> {
+    let metrics = Metrics::new();
+    let Ok(store) = store::find(config).await else {
+        tracing::warn!(
+            target: "crossfeed::gateway",
+            "the store cannot be reached: asking the servers without the tokens of logins"
+        );
+        let mut config = config.clone();
+        for server in &mut config.servers {
+            if let TransportConfig::Http { oauth, .. } = &mut server.transport {
+                *oauth = None;
+            }
+        }
+        return assemble::connectors(&config, environment, &metrics, None);
+    };
+    assemble::connectors(config, environment, &metrics, store.as_ref())
 }
 
 /// The paths that clients never see of a server.

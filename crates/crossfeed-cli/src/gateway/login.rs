@@ -1,11 +1,12 @@
 //! `crossfeed gateway --login`: prints an address to open in a browser, and stores the tokens once the user has logged in to a
-//! server. Tokens are never shown.
+//! server: in the token file, and in the store that gateways have in common. Tokens are never shown.
 
-use crate::report::{Result, bail};
-use crossfeed::{ErrorCode, error::ErrorBody};
+use super::store;
+use crate::report::{CommandError, Result, bail};
+use crossfeed::{ErrorCode, error::ErrorBody, store::with_causes};
 use crossfeed_gateway::{
     config::GatewayConfig,
-    upstream::auth::{self, Browser},
+    upstream::auth::{self, Browser, LoginError},
 };
 use std::io::{self, Write};
 
@@ -34,12 +35,14 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
             names.join(", ")
         );
     };
-    auth::login(server, &AddressPrinter { server: name })
+    let shared = store::find(config).await;
+    let found = shared.as_ref().ok().and_then(Option::as_ref);
+    auth::login(server, &AddressPrinter { server: name }, found)
         .await
-        .map_err(|error| {
-            let message = format!("server `{name}`: {error}");
-            ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
-        })?;
+        .map_err(|error| failed(name, &error))?;
+    if let Err(error) = shared {
+        return Err(not_shared(name, error.as_str()));
+    }
     // The login counts even if the answer cannot be written.
     let _ = if json {
         writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name }))
@@ -47,4 +50,26 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
         writeln!(io::stdout(), "logged in to `{name}`")
     };
     Ok(())
+}
+
+fn failed(server: &str, error: &LoginError) -> CommandError {
+    match error {
+        LoginError::NotShared(error) => not_shared(server, &with_causes(error)),
+        error => {
+            let message = format!("server `{server}`: {error}");
+            ErrorBody::new(ErrorCode::UpstreamUnavailable, message).into()
+        }
+    }
+}
+
+/// The login is kept, but not where all gateways find it.
+fn not_shared(server: &str, why: &str) -> CommandError {
+    let message = format!(
+        "logged in to `{server}`, in the token file of this machine, but not in the store: {why}"
+    );
+    let advice = format!(
+        "run `crossfeed gateway --login {server}` again when the store answers; a gateway with the same \
+         `oauth.directory` takes the login there, too"
+    );
+    CommandError::answer(ErrorCode::StoreUnavailable, message).with_advice(advice)
 }

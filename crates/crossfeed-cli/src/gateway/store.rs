@@ -89,6 +89,25 @@ pub(super) async fn open(config: &GatewayConfig) -> Result<Arc<dyn ResultStore>,
     }
 }
 
+/// Reaches the store that gateways with this configuration have in common, and makes nothing. None where nothing is there
+/// yet, or nothing outlives the process.
+pub(super) async fn find(
+    config: &GatewayConfig,
+) -> Result<Option<Arc<dyn ResultStore>>, UnusableStore> {
+    match &config.store.location {
+        StoreLocation::Sqlite(directory) => {
+            let options = sqlite_options(config).with_must_exist(true);
+            match SqliteStore::open(directory, options) {
+                Ok(store) => Ok(Some(Arc::new(store))),
+                Err(StoreError::Absent) => Ok(None),
+                Err(error) => Err(UnusableStore::new(config, &error)),
+            }
+        }
+        StoreLocation::Redis(url) => Ok(Some(redis::find(config, url).await?)),
+        _ => Ok(None),
+    }
+}
+
 /// Reaches the store and says what is there, a line each; makes nothing that stays. No line where nothing outlives the
 /// process.
 pub(super) async fn probe(config: &GatewayConfig) -> Result<Vec<String>, UnusableStore> {

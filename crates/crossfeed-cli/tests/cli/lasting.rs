@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -466,4 +471,128 @@ fn options_that_mean_nothing_together_are_refused() {
         "",
         "clients over HTTP have sessions of their own",
     );
+}
+
+/// A server that wants a token, and issues them itself; how many it has issued.
+fn token_server() -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let issued: Arc<AtomicU32> = Arc::default();
+    let (of_thread, at) = (Arc::clone(&issued), base.clone());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (issued, base) = (Arc::clone(&of_thread), at.clone());
+            std::thread::spawn(move || answer(stream.unwrap(), &base, &issued));
+        }
+    });
+    (base, issued)
+}
+
+fn answer(mut stream: TcpStream, base: &str, issued: &AtomicU32) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap_or(0) == 0 {
+            return;
+        }
+    }
+    let head = head.to_lowercase();
+    let length = head.split_once("content-length: ");
+    let length = length.map_or(0, |(_, rest)| rest.lines().next().unwrap().parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let path = head.split_whitespace().nth(1).unwrap();
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let number = issued.load(Ordering::SeqCst);
+    let result = |result: Value| {
+        (
+            "200 OK",
+            json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}),
+        )
+    };
+    let (status, said) = match (path, asked["method"].as_str()) {
+        ("/.well-known/oauth-authorization-server", _) => (
+            "200 OK",
+            json!({"issuer": base, "token_endpoint": format!("{base}/token")}),
+        ),
+        ("/token", _) => {
+            let number = issued.fetch_add(1, Ordering::SeqCst) + 1;
+            let token = format!("access-{number}");
+            (
+                "200 OK",
+                json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600}),
+            )
+        }
+        ("/mcp", _) if number == 0 || !head.contains(&format!("bearer access-{number}\r\n")) => {
+            ("401 Unauthorized", json!({}))
+        }
+        ("/mcp", Some("initialize")) => result(json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "zoo", "version": "1"},
+        })),
+        ("/mcp", Some("tools/list")) => result(json!({
+            "tools": [{"name": "look", "inputSchema": {"type": "object"}}],
+        })),
+        ("/mcp", _) => ("202 Accepted", json!({})),
+        _ => ("404 Not Found", json!({})),
+    };
+    let said = said.to_string();
+    let length = said.len();
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{said}"
+    );
+}
+
+#[test]
+fn gateways_over_one_store_have_one_login() {
+    let (base, issued) = token_server();
+    let config = |name: &str| {
+        let files = directory(&format!("one-login-{name}"));
+        let text = format!(
+            "[mcpServers.zoo]\nurl = '{base}/mcp'\n[mcpServers.zoo.oauth]\ngrant = 'client_credentials'\n\
+             clientId = 'id'\nclientSecret = 's3cret'\ndirectory = '{}'\n",
+            files.display()
+        );
+        file(&format!("one-login-{name}.toml"), &text)
+    };
+    let (here, there) = (config("here"), config("there"));
+    let state = directory("one-login-state");
+    drop(Listening::start("one-login", &state));
+    let state = state.to_str().unwrap();
+    let login = |state| {
+        run(
+            &[
+                "gateway", "--config", &here, "--state", state, "--login", "zoo",
+            ],
+            "",
+        )
+    };
+    let Run { status, out, err } = login(state);
+    assert_eq!((status, out.as_str()), (0, "logged in to `zoo`\n"), "{err}");
+    // It has no file, and finds the login in the store.
+    let check = ["gateway", "--config", &there, "--state", state, "--check"];
+    let Run { status, out, err } = run(&check, "");
+    assert_eq!(status, 0, "{out}{err}");
+    assert!(out.starts_with("zoo: 1 tool"), "{out}");
+    assert_eq!(issued.load(Ordering::SeqCst), 1);
+    // Where the store cannot be used, the login is in the file at least.
+    let broken = file("one-login-broken", "");
+    let Run { status, err, .. } = login(&broken);
+    assert_eq!(status, 1, "{err}");
+    assert!(
+        err.contains("in the token file of this machine, but not in the store"),
+        "{err}"
+    );
+    assert!(err.contains("again when the store answers"), "{err}");
+    let check = ["gateway", "--config", &here, "--check"];
+    let Run { status, out, err } = run(&check, "");
+    assert_eq!(status, 0, "{out}{err}");
+    // Without the store no token is used, which others may have renewed.
+    let check = ["gateway", "--config", &here, "--state", &broken, "--check"];
+    let Run { status, out, .. } = run(&check, "");
+    assert_eq!(status, 1, "{out}");
+    assert!(out.contains("401"), "{out}");
+    assert_eq!(issued.load(Ordering::SeqCst), 2);
 }

@@ -18,6 +18,13 @@ pub(super) async fn open(
     Err(absent())
 }
 
+pub(super) async fn find(
+    _: &GatewayConfig,
+    _: &str,
+) -> Result<Arc<dyn ResultStore>, UnusableStore> {
+    Err(absent())
+}
+
 pub(super) async fn probe(_: &GatewayConfig, _: &str) -> Result<Vec<String>, UnusableStore> {
     Err(absent())
 }

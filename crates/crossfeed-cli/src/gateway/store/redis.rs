@@ -33,6 +33,15 @@ pub(super) async fn open(
     }
 }
 
+/// Connects to the servers if they are there, for records alone.
+pub(super) async fn find(
+    config: &GatewayConfig,
+    url: &str,
+) -> Result<Arc<dyn ResultStore>, UnusableStore> {
+    let store = connect(config, &options(config, url)?, Duration::ZERO).await?;
+    Ok(Arc::new(store))
+}
+
 /// Asks the servers what they are, and writes a record, reads it and removes it.
 pub(super) async fn probe(config: &GatewayConfig, url: &str) -> Result<Vec<String>, UnusableStore> {
     let store = connect(config, &options(config, url)?, Duration::ZERO).await?;

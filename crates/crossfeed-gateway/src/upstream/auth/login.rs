@@ -4,19 +4,22 @@ use super::{
     discovery::{self, Challenge, DiscoveryError, Issuer},
     fetch::{self, Fetch, FetchError},
     listener::Listener,
+    shared::SharedLogin,
     store::{Login, Store, unix_time_in},
     tokens::{self, TokenError},
 };
 use crate::{
     config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
+    records::Records,
     upstream::{UpstreamError, http, printable::printable},
 };
 use async_trait::async_trait;
+use crossfeed_store::{ResultStore, StoreError};
 use oauth2::{AuthUrl, AuthorizationCode, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope};
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::json;
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// How long a person may take.
@@ -91,16 +94,23 @@ pub enum LoginError {
     /// The token cannot be kept.
     #[error("the token cannot be kept: {0}")]
     Store(io::Error),
+    /// The token is in the file of this machine alone.
+    #[error("the login is in the token file of this machine, but not in the store: {0}")]
+    NotShared(StoreError),
 }
 
 /// Logs a person in to a server: finds its authorization server, registers there if need be, sends the person's
-/// browser there, and stores the tokens. Where the gateway itself logs in ([`Grant::ClientCredentials`]), no browser
-/// is used.
+/// browser there, and writes the tokens to their file and to the store that gateways have in common, if there is one.
+/// Where the gateway itself logs in ([`Grant::ClientCredentials`]), no browser is used.
 ///
 /// # Errors
 ///
 /// [`LoginError`]; tokens that were stored before stay.
-pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), LoginError> {
+pub async fn login(
+    server: &ServerConfig,
+    browser: &dyn Browser,
+    store: Option<&Arc<dyn ResultStore>>,
+) -> Result<(), LoginError> {
     let no_login = |reason| LoginError::NoLogin {
         server: server.name.clone(),
         reason,
@@ -115,7 +125,9 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         .directory
         .as_deref()
         .ok_or_else(|| no_login("there is no directory for tokens"))?;
-    let store = Store::new(directory, &server.name, url);
+    let file = Store::new(directory, &server.name, url);
+    let records = store.cloned().and_then(Records::of);
+    let shared = records.map(|records| SharedLogin::new(records, &server.name, url, oauth));
     let address = http::address(url)?;
     if fetch::check(&address).is_err() {
         return Err(no_login("its `url` is neither https nor on this computer"));
@@ -139,7 +151,14 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     for endpoint in endpoint.into_iter().chain([&issuer.token_endpoint]) {
         fetch.check(endpoint).map_err(LoginError::Endpoint)?;
     }
-    let kept = store.read().ok().flatten();
+    let found = match &shared {
+        Some(shared) => shared.read().await,
+        None => Ok(None),
+    };
+    let kept = latest(
+        file.read().ok().flatten(),
+        found.as_ref().ok().and_then(Option::as_ref),
+    );
     // A server that was taken over must not choose who learns the client's secret, and codes.
     let known = oauth.issuer.as_ref();
     let known = known.or(kept.as_ref().map(|kept| &kept.issuer));
@@ -170,8 +189,27 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     } else {
         return Err(no_login("`oauth` has no `clientId` for it"));
     }
-    login.logged_in_at = Some(unix_time_in(Duration::ZERO));
-    store.write(&login).map_err(LoginError::Store)
+    // Later than the one before, whatever the clock of its machine says.
+    let after = kept.and_then(|kept| kept.logged_in_at).unwrap_or_default();
+    let now = unix_time_in(Duration::ZERO);
+    login.logged_in_at = Some(now.max(after.saturating_add(1)));
+    file.write(&login).map_err(LoginError::Store)?;
+    // Not unread: the login before may be at another authorization server.
+    found.map_err(LoginError::NotShared)?;
+    if let Some(shared) = shared {
+        let written = shared.write_latest(&login).await;
+        written.map_err(LoginError::NotShared)?;
+    }
+    Ok(())
+}
+
+/// The later one of the login in the file and that in the store.
+fn latest(file: Option<Login>, shared: Option<&(Login, u64)>) -> Option<Login> {
+    match (file, shared) {
+        (Some(file), Some((shared, _))) if !shared.is_later_than(&file) => Some(file),
+        (_, Some((shared, _))) => Some(shared.clone()),
+        (file, None) => file,
+    }
 }
 
 /// An address without the parts that may contain a key.

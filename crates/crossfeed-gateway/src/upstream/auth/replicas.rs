@@ -2,7 +2,7 @@
 
 use super::{
     shared::LEASE,
-    store::{Login, Store},
+    store::{Login, Store, unix_time_in},
 };
 use crate::{
     config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
@@ -23,6 +23,7 @@ use axum::{
 use crossfeed_store::ResultStore;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -46,6 +47,11 @@ struct Family {
     is_open: bool,
     /// The store that goes away as soon as a token is issued.
     takes_away: Option<Arc<LastingStore>>,
+}
+
+/// Renewals are further apart than here, and each token lives for longer than the one before.
+fn lifetime(number: u32) -> u32 {
+    3600 + 10 * number
 }
 
 type Shared = State<Arc<Mutex<Family>>>;
@@ -94,7 +100,7 @@ async fn token(State(family): Shared, body: Bytes) -> Response {
                 "access_token": format!("access-{number}"),
                 "token_type": "Bearer",
                 "refresh_token": format!("refresh-{number}"),
-                "expires_in": 3600,
+                "expires_in": lifetime(number),
             });
             (kind, answer.to_string()).into_response()
         }
@@ -150,6 +156,15 @@ impl Scene {
     }
 
     fn connector(&self, directory: &Path, oauth: OAuthConfig) -> Arc<dyn Connector> {
+        self.connector_over(directory, oauth, true)
+    }
+
+    fn connector_over(
+        &self,
+        directory: &Path,
+        oauth: OAuthConfig,
+        has_store: bool,
+    ) -> Arc<dyn Connector> {
         let transport = TransportConfig::Http {
             url: self.url.clone(),
             from_variables: Vec::new(),
@@ -164,12 +179,34 @@ impl Scene {
         let store = Arc::clone(&self.store) as Arc<dyn ResultStore>;
         let metrics = Metrics::new();
         let limits = Default::default();
-        connector(&server, &limits, &BTreeMap::new(), &metrics, Some(&store)).unwrap()
+        let store = Some(&store).filter(|_| has_store);
+        connector(&server, &limits, &BTreeMap::new(), &metrics, store).unwrap()
     }
 
     /// The gateway's process ends, and another begins with its files.
     fn restart(&self, gateway: &mut Gateway) {
         gateway.connector = self.connector(&gateway.directory.0, OAuthConfig::default());
+    }
+
+    /// Another gateway without a store that has the files of this one.
+    fn beside(&self, gateway: &Gateway) -> Arc<dyn Connector> {
+        self.connector_over(&gateway.directory.0, OAuthConfig::default(), false)
+    }
+
+    /// A gateway of a version that knows no `logged_in_at` and `renewals` renews the token, or a person logs in there.
+    fn renew_as_before(&self, gateway: &Gateway, is_login: bool) {
+        let number = {
+            let mut family = self.family.lock();
+            if let Some(login) = self.file(gateway).read().unwrap().filter(|_| !is_login) {
+                let good = format!("refresh-{}", family.number);
+                family.is_revoked |= login.refresh_token != Some(good);
+            }
+            family.number += 1;
+            family.is_over = false;
+            family.number
+        };
+        let login = self.login(number, None);
+        self.file(gateway).write(&login).unwrap();
     }
 
     /// A person logs in at this gateway.
@@ -180,17 +217,22 @@ impl Scene {
             family.is_revoked = false;
             family.number
         };
-        let login = Login {
+        let login = self.login(number, Some(at));
+        self.file(gateway).write(&login).unwrap();
+    }
+
+    fn login(&self, number: u32, at: Option<u64>) -> Login {
+        Login {
             resource: self.url.clone(),
             issuer: self.base.clone(),
             token_endpoint: format!("{}/token", self.base),
             client_id: "client".to_owned(),
             access_token: Some(format!("access-{number}")),
             refresh_token: Some(format!("refresh-{number}")),
-            logged_in_at: Some(at),
+            expires_at: Some(unix_time_in(Duration::from_secs(lifetime(number).into()))),
+            logged_in_at: at,
             ..Login::default()
-        };
-        self.file(gateway).write(&login).unwrap();
+        }
     }
 
     fn file(&self, gateway: &Gateway) -> Store {
@@ -200,15 +242,19 @@ impl Scene {
 
 impl Gateway {
     async fn call(&self) -> Result<(), String> {
-        let (sender, mut events) = mpsc::channel(4);
-        let upstream = self.connector.connect(sender).await.unwrap();
-        let message = Message::request(&Id::number(1), "m", None);
-        upstream.send(message, &[]).await.unwrap();
-        match events.recv().await.unwrap() {
-            Event::Message { .. } => Ok(()),
-            Event::Failed { error, .. } => Err(error.to_string()),
-            other => Err(format!("{other:?}")),
-        }
+        call(&self.connector).await
+    }
+}
+
+async fn call(connector: &Arc<dyn Connector>) -> Result<(), String> {
+    let (sender, mut events) = mpsc::channel(4);
+    let upstream = connector.connect(sender).await.unwrap();
+    let message = Message::request(&Id::number(1), "m", None);
+    upstream.send(message, &[]).await.unwrap();
+    match events.recv().await.unwrap() {
+        Event::Message { .. } => Ok(()),
+        Event::Failed { error, .. } => Err(error.to_string()),
+        other => Err(format!("{other:?}")),
     }
 }
 
@@ -401,4 +447,84 @@ async fn gateways_that_log_in_otherwise_share_no_login() {
         assert!(refused.contains("wants to know who asks"), "{refused}");
     }
     assert_eq!(scene.gateway_with(base).call().await, Ok(()));
+}
+
+/// What happens during an upgrade.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A gateway of the version before, which has the files of the first, renews the token.
+    RenewAsBefore,
+    LogInAsBefore,
+    LogIn,
+    TokenIsOver,
+    Restart,
+    Call,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn gateways_of_the_version_before_renew_the_same_login(
+        is_old in any::<bool>(),
+        steps in prop::collection::vec(
+            prop::sample::select(vec![
+                Step::RenewAsBefore,
+                Step::LogInAsBefore,
+                Step::LogIn,
+                Step::TokenIsOver,
+                Step::Restart,
+                Step::Call,
+            ]),
+            1..16,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(upgrade(is_old, &steps));
+    }
+}
+
+async fn upgrade(is_old: bool, steps: &[Step]) {
+    let scene = scene().await;
+    let (one, mut other) = (scene.gateway(), scene.gateway());
+    if is_old {
+        scene.renew_as_before(&one, true);
+    } else {
+        scene.log_in(&one, 1);
+    }
+    for (at, step) in (2..).zip(steps) {
+        // The file is as it was written last before the old gateway reads it.
+        assert_eq!(one.call().await, Ok(()), "{step:?}");
+        match step {
+            Step::RenewAsBefore => scene.renew_as_before(&one, false),
+            Step::LogInAsBefore => scene.renew_as_before(&one, true),
+            Step::LogIn => scene.log_in(&one, at),
+            Step::TokenIsOver => scene.family.lock().is_over = true,
+            Step::Restart => scene.restart(&mut other),
+            Step::Call => assert_eq!(other.call().await, Ok(())),
+        }
+        assert!(!scene.family.lock().is_revoked, "{step:?}");
+    }
+    assert_eq!(one.call().await, Ok(()));
+    assert_eq!(other.call().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_gateway_without_a_store_renews_the_same_file() {
+    let scene = scene().await;
+    let one = scene.gateway();
+    let beside = scene.beside(&one);
+    scene.log_in(&one, 1);
+    one.call().await.unwrap();
+    call(&beside).await.unwrap();
+    for round in 1..=40 {
+        scene.family.lock().is_over = true;
+        let (here, there) = tokio::join!(one.call(), call(&beside));
+        assert_eq!((here, there), (Ok(()), Ok(())), "round {round}");
+        let family = scene.family.lock();
+        assert_eq!((family.refreshes, family.is_revoked), (round, false));
+    }
 }

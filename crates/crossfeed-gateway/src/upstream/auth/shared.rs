@@ -9,7 +9,10 @@
 use super::store::Login;
 use crate::{
     config::{Grant, OAuthConfig},
-    records::{Found, Key, Records, owned::GONE_AFTER},
+    records::{
+        Found, Key, Records,
+        owned::{GONE_AFTER, MAX_ATTEMPTS, contended},
+    },
 };
 use crossfeed_store::{Expected, StoreError};
 use serde::{Deserialize, Serialize};
@@ -82,6 +85,21 @@ impl SharedLogin {
         let key = self.key("tokens");
         let written = self.records.write(&key, &record, expected, TOKEN_TIME);
         Ok(written.await?.is_some())
+    }
+
+    /// Writes a login in place of an earlier one.
+    pub(super) async fn write_latest(&self, login: &Login) -> Result<(), StoreError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let found = self.read().await?;
+            let version = found.as_ref().map(|(_, version)| *version);
+            // A gateway has taken it from the file, or a person has logged in meanwhile.
+            let is_there = found
+                .is_some_and(|(found, _)| found.is_same_as(login) || found.is_later_than(login));
+            if is_there || self.write(login, version).await? {
+                return Ok(());
+            }
+        }
+        Err(contended())
     }
 
     /// The lease, unless another gateway has it.

@@ -87,10 +87,33 @@ impl Login {
             && self.client_id == other.client_id
     }
 
-    /// Whether its tokens replace those of the other: a later login, or the same renewed more often.
+    /// Whether its tokens replace those of the other: a later login, or the same renewed more often. Where a version of
+    /// before wrote one of them, which counts neither, those that expire later.
     pub(super) fn is_later_than(&self, other: &Self) -> bool {
         let order = |login: &Self| (login.logged_in_at, login.renewals);
-        order(self) > order(other)
+        match (self.expires_at, other.expires_at) {
+            (Some(own), Some(others))
+                if own != others && (self.is_uncounted() || other.is_uncounted()) =>
+            {
+                own > others
+            }
+            _ => order(self) > order(other),
+        }
+    }
+
+    /// Whether a version wrote it that counts no renewals.
+    fn is_uncounted(&self) -> bool {
+        self.logged_in_at.is_none() && self.renewals == 0
+    }
+
+    /// The same to be written in place of `other`: one that was not counted is from then on.
+    pub(super) fn counted_after(&self, other: Option<&Self>) -> Self {
+        let mut login = self.clone();
+        if login.is_uncounted() {
+            login.logged_in_at = other.and_then(|other| other.logged_in_at);
+            login.renewals = other.map_or(1, |other| other.renewals.saturating_add(1));
+        }
+        login
     }
 }
 

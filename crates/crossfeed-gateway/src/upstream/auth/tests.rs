@@ -9,6 +9,7 @@ use crate::{
     message::{Id, Message},
     metrics::Metrics,
     private_file::TestDirectory,
+    records::fake::LastingStore,
     upstream::{Event, Upstream, connector},
 };
 use async_trait::async_trait;
@@ -20,13 +21,14 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use crossfeed_store::ResultStore;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
     fs, io,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -254,7 +256,13 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
 
 impl Scene {
     async fn login(&self) -> Result<(), LoginError> {
-        login(&self.server, &Person(Arc::clone(&self.running))).await
+        self.login_over(None).await
+    }
+
+    async fn login_over(&self, store: Option<&Arc<LastingStore>>) -> Result<(), LoginError> {
+        let store = store.map(|store| Arc::clone(store) as Arc<dyn ResultStore>);
+        let person = Person(Arc::clone(&self.running));
+        login(&self.server, &person, store.as_ref()).await
     }
 
     fn store(&self) -> Store {
@@ -266,12 +274,25 @@ impl Scene {
     }
 
     async fn call(&self) -> String {
+        self.call_over(&self.directory, None).await
+    }
+
+    /// Calls from a gateway with these files and this store.
+    async fn call_over(&self, files: &TestDirectory, store: Option<&Arc<LastingStore>>) -> String {
+        let mut server = self.server.clone();
+        if let TransportConfig::Http {
+            oauth: Some(oauth), ..
+        } = &mut server.transport
+        {
+            oauth.directory = Some(files.0.clone());
+        }
+        let store = store.map(|store| Arc::clone(store) as Arc<dyn ResultStore>);
         let connector = connector(
-            &self.server,
+            &server,
             &Default::default(),
             &BTreeMap::new(),
             &Metrics::new(),
-            None,
+            store.as_ref(),
         )
         .unwrap();
         let (sender, mut events) = mpsc::channel(4);
@@ -671,7 +692,7 @@ fn a_child_process_has_no_login() {
         let nobody = scene(World::default(), OAuthConfig::default())
             .await
             .running;
-        login(&ServerConfig::new("s", transport), &Person(nobody)).await
+        login(&ServerConfig::new("s", transport), &Person(nobody), None).await
     });
     let error = error.unwrap_err().to_string();
     assert_eq!(error, "`s` has no login: it is a child process");
@@ -737,6 +758,59 @@ fn another_authorization_server_is_not_trusted() {
         let error = scene.login().await.unwrap_err();
         assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
         assert_eq!(scene.running.seen("token").len(), 2);
+    });
+}
+
+#[test]
+fn a_login_reaches_gateways_that_do_not_have_its_file() {
+    run(async {
+        let scene = scene(World::default(), OAuthConfig::default()).await;
+        let (store, elsewhere) = (LastingStore::new(), TestDirectory::new());
+        scene.login_over(Some(&store)).await.unwrap();
+        let said = scene.call_over(&elsewhere, Some(&store)).await;
+        assert!(is_answer(&said), "{said}");
+        // The next one, too, though the clock of the machine before was ahead.
+        let mut before = scene.kept();
+        before.logged_in_at = before.logged_in_at.map(|at| at + 1_000);
+        scene.store().write(&before).unwrap();
+        let said = scene.call_over(&scene.directory, Some(&store)).await;
+        assert!(is_answer(&said), "{said}");
+        fs::remove_dir_all(&scene.directory.0).unwrap();
+        scene.login_over(Some(&store)).await.unwrap();
+        for directory in [&TestDirectory::new(), &elsewhere] {
+            let said = scene.call_over(directory, Some(&store)).await;
+            assert!(is_answer(&said), "{said}");
+        }
+        assert_eq!(scene.running.seen("token").len(), 2, "none was renewed");
+        // The store does not answer: the file has the login at least, and a gateway takes it from there.
+        store.is_away.store(true, Ordering::Relaxed);
+        let error = scene.login_over(Some(&store)).await.unwrap_err();
+        assert!(matches!(error, LoginError::NotShared(_)), "{error}");
+        store.is_away.store(false, Ordering::Relaxed);
+        for directory in [&scene.directory, &elsewhere] {
+            let said = scene.call_over(directory, Some(&store)).await;
+            assert!(is_answer(&said), "{said}");
+        }
+        assert_eq!(scene.running.seen("token").len(), 3, "none was renewed");
+    });
+}
+
+#[test]
+fn the_authorization_server_of_the_login_in_the_store_is_the_one() {
+    run(async {
+        let scene = scene(World::default(), OAuthConfig::default()).await;
+        let store = LastingStore::new();
+        let mut before = Login {
+            issuer: "https://login.example".to_owned(),
+            logged_in_at: Some(1),
+            ..Login::default()
+        };
+        before.access_token = Some("access".to_owned());
+        scene.store().write(&before).unwrap();
+        scene.call_over(&scene.directory, Some(&store)).await;
+        fs::remove_dir_all(&scene.directory.0).unwrap();
+        let error = scene.login_over(Some(&store)).await.unwrap_err();
+        assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
     });
 }
 

@@ -118,7 +118,8 @@ impl OAuth {
                 None => true,
             };
             if let Some(own) = own.filter(is_later) {
-                let written = shared.write(own, version).await;
+                let own = own.counted_after(found.as_ref().map(|(found, _)| found));
+                let written = shared.write(&own, version).await;
                 if written.map_err(|error| away(&error))? {
                     continue;
                 }
@@ -263,10 +264,11 @@ impl OAuth {
 
     /// Renews the token, unless another process has.
     async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
+        // Also beside the lease: the same file may be that of a gateway without the store, or of a version of before.
+        let _lock = self.lock().await;
         if let Some(shared) = &self.shared {
             return self.renew_shared(shared, login).await;
         }
-        let _lock = self.lock().await;
         if let Some(kept) = self.read()?
             && kept.access_token.is_some()
             && kept.access_token != login.access_token
