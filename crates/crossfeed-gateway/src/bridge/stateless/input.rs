@@ -10,6 +10,7 @@ use crate::{
     message::{Id, Message, RpcError},
     protocol::{self, code},
     replica,
+    upstream::UpstreamError,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -201,6 +202,13 @@ impl Sessions {
             })
         };
         let Some(number) = call.filter(same) else {
+            if replica::replica_of(state).is_some_and(|name| Some(name) != self.replica.as_deref())
+            {
+                // It waits there, or that one is gone: the call has begun, and is not to be made again.
+                let why = "the replica of the gateway at which it waited is gone".to_owned();
+                let error = UpstreamError::Unreachable(why).after_taking();
+                return self.desk.failed(id, error);
+            }
             let reason = "`requestState` is unknown, or its time has passed: call again without it";
             return self.desk.invalid(&id, reason);
         };

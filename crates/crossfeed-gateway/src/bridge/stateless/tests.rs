@@ -268,6 +268,34 @@ async fn what_a_server_asks_for_is_the_answer_and_the_call_goes_on_when_it_comes
     talk.silence().await;
 }
 
+/// Its call has begun, and may run there still.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_at_another_replica_may_have_run() {
+    let mut talk = Talk::over(|server| {
+        Arc::new(StatelessBridge {
+            replica: Some("here".into()),
+            server,
+            is_shared: false,
+            names_requests: true,
+            start_timeout: Duration::from_secs(60),
+        })
+    })
+    .await;
+    let said = said("");
+    for (state, may_have_run) in [("there.x", true), ("here.x", false), ("x", false)] {
+        talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{{"name":"t",{said},"requestState":"{state}"}}}}"#)).await;
+        if may_have_run {
+            let error = failed(&mut talk, "x").await;
+            assert!(
+                matches!(error, UpstreamError::OutcomeUnknown { .. }),
+                "{error}"
+            );
+        } else {
+            talk.client_gets(r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"`requestState` is unknown, or its time has passed: call again without it"}}"#).await;
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_while_the_client_is_busy_is_told_when_it_comes_again() {
     let mut talk = discovered("{}").await;
