@@ -200,12 +200,14 @@ fn a_replica_has_time_to_end() {
     let config = parsed(&FILLED_IN).unwrap();
     assert!(config.listen.unwrap().advertise.is_some());
     let limits = config.limits;
-    // What is waited before the signal, serving on (5 s with `listen.advertise`), running calls, then connections to servers.
-    let drain = limits.drain.map_or(5, |drain| drain.as_secs());
-    let least = 5 + drain + limits.shutdown.as_secs() + 15;
     let seconds = |text: &str| text.trim_end_matches('s').parse::<u64>().unwrap();
+    // Serving on (5 s with `listen.advertise`); `shutdown` for requests of clients, for their connections, and for calls
+    // without a session; 10 s for sessions, and 15 s for connections to servers.
+    let drain = limits.drain.map_or(5, |drain| drain.as_secs());
+    let least = drain + 3 * limits.shutdown.as_secs() + 10 + 15;
     let compose = file("compose.yaml");
     assert!(seconds(value(&compose, "stop_grace_period")) > least);
     let gateway = file("kubernetes/gateway.yaml");
-    assert!(seconds(value(&gateway, "terminationGracePeriodSeconds")) > least);
+    let before = seconds(value(&gateway, "seconds"));
+    assert!(seconds(value(&gateway, "terminationGracePeriodSeconds")) > before + least);
 }
