@@ -1,13 +1,17 @@
 //! A balancer in front of replicas: one replica for each request, in turn, whatever session it belongs to.
 //!
-//! It passes streams on as they come, and sends no request twice once a replica may have bytes of it. Replicas that are
-//! not ready, or refuse the connection, are left out. Where one is cut off before it answers, that is 502.
+//! It passes streams on as they come, and sends no request twice once a replica may have bytes of it. Connections to replicas
+//! stay open, and are used for as long as they are, whatever a replica says of its readiness; other replicas that are not
+//! ready, or refuse the connection, are left out. Where one is cut off before it answers, that is 502.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, BufStream};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,6 +24,9 @@ use crate::wire::{Framing, Head, read_body, read_head, read_piece};
 /// How often replicas are asked whether they are ready, and how long they may take to say so.
 const WATCH: Duration = Duration::from_millis(250);
 const WATCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection to a replica may be idle, and how many of them are kept: as in `deploy/nginx.conf`.
+const IDLE: Duration = Duration::from_secs(20);
+const MAX_KEPT: usize = 32;
 /// The header of each answer that names the replica which took the request.
 pub(crate) const TAKEN_BY: &str = "taken-by";
 /// What is said where a replica was cut off before it answered.
@@ -30,6 +37,8 @@ pub(crate) struct Upstream {
     pub(crate) name: String,
     pub(crate) port: u16,
     is_ready: AtomicBool,
+    /// Connections without a request, and since when.
+    kept: Mutex<VecDeque<(Instant, BufStream<TcpStream>)>>,
 }
 
 impl Upstream {
@@ -38,7 +47,28 @@ impl Upstream {
             name,
             port,
             is_ready: AtomicBool::new(false),
+            kept: Mutex::default(),
         })
+    }
+
+    /// A connection that was kept, and that the replica has not ended.
+    fn kept(&self) -> Option<BufStream<TcpStream>> {
+        loop {
+            let (since, mut stream) = self.kept.lock().pop_front()?;
+            // Nothing is to come before a request; an end is there at once.
+            let is_quiet = stream.fill_buf().now_or_never().is_none();
+            if is_quiet && since.elapsed() < IDLE {
+                return Some(stream);
+            }
+        }
+    }
+
+    fn keep(&self, stream: BufStream<TcpStream>) {
+        let mut kept = self.kept.lock();
+        kept.push_back((Instant::now(), stream));
+        if kept.len() > MAX_KEPT {
+            kept.pop_front();
+        }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -150,11 +180,14 @@ impl RoundRobin {
         Ok(())
     }
 
-    /// The next replica that is ready and takes a connection.
+    /// The next replica with a connection, or that is ready and takes one.
     async fn connect(&self) -> Option<(&Upstream, BufStream<TcpStream>)> {
         for _ in &self.upstreams {
             let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.upstreams.len();
             let upstream = &self.upstreams[turn];
+            if let Some(stream) = upstream.kept() {
+                return Some((upstream, stream));
+            }
             if !upstream.is_ready() {
                 continue;
             }
@@ -178,12 +211,7 @@ impl RoundRobin {
             });
         }
         let taken_by = format!("{TAKEN_BY}: {}\r\n", upstream.name);
-        let request = [
-            head.passed_on().as_bytes(),
-            b"Connection: close\r\n\r\n",
-            body,
-        ]
-        .concat();
+        let request = [head.passed_on().as_bytes(), b"\r\n", body].concat();
         let answered = async {
             stream.write_all(&request).await?;
             stream.flush().await?;
@@ -218,6 +246,9 @@ impl RoundRobin {
         if is_chunked {
             client.writer.write_all(b"0\r\n\r\n").await?;
         }
+        if response.header("connection") != Some("close") {
+            upstream.keep(stream);
+        }
         Ok(())
     }
 }
@@ -229,6 +260,7 @@ fn chunk(piece: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -300,7 +332,7 @@ mod tests {
         let upstreams = [
             replica(
                 "replica 1",
-                "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+                "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
             )
             .await,
             // It reads the request and is gone.
@@ -325,10 +357,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn connections_are_used_until_the_replica_ends_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let upstream = Upstream::new("replica 1".to_owned(), port);
+        upstream.is_ready.store(true, Ordering::Relaxed);
+        let balancer = RoundRobin {
+            upstreams: vec![Arc::clone(&upstream)],
+            next: AtomicUsize::new(0),
+            history: Arc::default(),
+        };
+        let (_, stream) = balancer.connect().await.unwrap();
+        let (mut first, _) = listener.accept().await.unwrap();
+        upstream.keep(stream);
+        // Balancers without health checks go on so.
+        upstream.is_ready.store(false, Ordering::Relaxed);
+        let (_, mut stream) = balancer.connect().await.unwrap();
+        stream.write_all(b"x").await.unwrap();
+        stream.flush().await.unwrap();
+        assert_eq!(first.read(&mut [0; 8]).await.unwrap(), 1);
+        upstream.keep(stream);
+        drop(first);
+        sleep(Duration::from_millis(50)).await;
+        assert!(balancer.connect().await.is_none());
+    }
+
+    #[tokio::test]
     async fn a_replica_that_refuses_connections_is_left_out() {
         let up = replica(
             "replica 1",
-            "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
         )
         .await;
         let (port, _) = balancer(&[up]).await;
