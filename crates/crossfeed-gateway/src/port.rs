@@ -161,6 +161,25 @@ pub trait Hub: Send + Sync {
         Ok(None)
     }
 
+    /// Whether the replica of this name is another, is alive, and is not about to end.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    async fn stays(&self, _name: &str) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// The replica that has a session or had it last, if it is another and is alive, though it may be about to end; and the
+    /// first of the numbers that it counts there.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer, or the record is damaged.
+    async fn holder(&self, _session: &str) -> Result<Option<(u64, Peer)>, StoreError> {
+        Ok(None)
+    }
+
     /// The answer to a request whose replica is gone: it may have run.
     fn lost(&self, request: &Message, _is_stateless: bool) -> Message {
         Message::failure(request.id(), &RpcError::outcome_unknown())

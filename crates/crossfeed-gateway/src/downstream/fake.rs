@@ -44,6 +44,12 @@ pub(super) struct FakeHub {
     pub(super) is_away: AtomicBool,
     /// The replica that has all sessions of others.
     pub(super) peer: Mutex<Option<Peer>>,
+    /// It ends soon, and has them no more.
+    pub(super) leaves: AtomicBool,
+    /// What is kept of the next session that is looked up, which `peer` had before.
+    pub(super) kept: Mutex<Option<KeptSession>>,
+    /// How often the store was asked about sessions and replicas.
+    pub(super) looks: AtomicUsize,
     /// Why the next session cannot be looked up.
     pub(super) fault: Mutex<Option<StoreError>>,
     changed: watch::Sender<u64>,
@@ -129,6 +135,12 @@ impl FakeHub {
         Ok(())
     }
 
+    /// The store takes its time.
+    async fn look(&self) {
+        self.looks.fetch_add(1, Ordering::AcqRel);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+
     fn changed(&self) {
         self.changed.send_modify(|changes| *changes += 1);
     }
@@ -137,10 +149,15 @@ impl FakeHub {
 #[async_trait]
 impl Hub for FakeHub {
     async fn recall(&self, _: &str, _: &Principal) -> Result<SessionPlace, RecallError> {
+        self.look().await;
         if let Some(fault) = self.fault.lock().take() {
             return Err(fault.into());
         }
+        if let Some(kept) = self.kept.lock().take() {
+            return Ok(SessionPlace::Here(Box::new(kept)));
+        }
         let peer = self.peer.lock().clone();
+        let peer = peer.filter(|_| !self.leaves.load(Ordering::Acquire));
         Ok(peer.map_or(SessionPlace::Nowhere, SessionPlace::There))
     }
 
@@ -149,8 +166,19 @@ impl Hub for FakeHub {
     }
 
     async fn peer(&self, name: &str) -> Result<Option<Peer>, StoreError> {
+        self.look().await;
         let peer = self.peer.lock().clone();
         Ok(peer.filter(|peer| peer.name == name))
+    }
+
+    async fn stays(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.peer(name).await?.is_some() && !self.leaves.load(Ordering::Acquire))
+    }
+
+    async fn holder(&self, _: &str) -> Result<Option<(u64, Peer)>, StoreError> {
+        let peer = self.peer.lock().clone();
+        let peer = peer.filter(|_| self.kept.lock().is_some());
+        Ok(peer.map(|peer| (0, peer)))
     }
 
     async fn is_ready(&self) -> Result<(), StoreError> {

@@ -12,7 +12,11 @@ use crate::{
     principal::Principal,
     protocol::method,
     quota::Quotas,
-    records::Records,
+    records::{
+        Key, Records,
+        owned::OwnedRecord,
+        session::{SessionRecord, first_number},
+    },
 };
 use crossfeed_store::{StoreError, StoreMetrics};
 use std::{sync::Arc, time::Duration};
@@ -54,6 +58,29 @@ impl Hub for Gateway {
             name: name.to_owned(),
             address,
         }))
+    }
+
+    async fn stays(&self, name: &str) -> Result<bool, StoreError> {
+        let Some(replica) = self.replica.as_ref().filter(|own| own.name() != name) else {
+            return Ok(false);
+        };
+        Ok(replica.address_of(name).await?.is_some())
+    }
+
+    async fn holder(&self, session: &str) -> Result<Option<(u64, Peer)>, StoreError> {
+        let (Some(records), Some(_)) = (self.tools.records(), &self.replica) else {
+            return Ok(None);
+        };
+        let key = Key::new("session", &[session]);
+        let mut own = OwnedRecord::new(records.clone(), key, String::new());
+        let record = own.find::<SessionRecord>().await?;
+        let Some(name) = record.and_then(|record| record.replica) else {
+            return Ok(None);
+        };
+        // It was found as the one that comes next.
+        let first = first_number(own.generation().saturating_sub(1));
+        let peer = self.peer(&name).await?;
+        Ok(peer.map(|peer| (first, peer)))
     }
 
     fn lost(&self, request: &Message, is_stateless: bool) -> Message {

@@ -200,14 +200,20 @@ impl Connections {
         }
     }
 
-    /// Ends all connections once nothing is on its way over them, and waits until they have ended.
-    pub(super) async fn end(&self) {
-        {
-            let state = self.state.lock();
-            for open in state.open.values() {
+    /// Ends all connections once nothing is on its way over them.
+    pub(super) fn close(&self) {
+        let state = self.state.lock();
+        for open in state.open.values() {
+            // One that was to end at once still is.
+            if *open.closing.borrow() == Closing::No {
                 open.closing.send_replace(Closing::Graceful);
             }
         }
+    }
+
+    /// The same, and waits until they have ended.
+    pub(super) async fn end(&self) {
+        self.close();
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);

@@ -3,6 +3,7 @@
 mod answer;
 mod body;
 mod connections;
+mod event_scan;
 mod guard;
 mod open_streams;
 mod peers;
@@ -170,6 +171,7 @@ impl Http {
         let serving = self.accept(&listener, &mut sweep, drained);
         tokio::join!(self.hub.leave(), serving);
         drop(listener);
+        self.connections.close();
         self.end().await;
     }
 
@@ -302,7 +304,9 @@ impl Http {
         let mut busy = None;
         let answered = Arc::clone(&self).route(request, place, &mut busy).await;
         let mut response = answered.unwrap_or_else(|refusal| *refusal);
-        if busy.as_ref().is_some_and(BusyConnection::is_last) {
+        // Whoever keeps connections open is to send what follows elsewhere.
+        let is_leaving = self.is_leaving.load(Ordering::Acquire);
+        if is_leaving || busy.as_ref().is_some_and(BusyConnection::is_last) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
         }
@@ -383,10 +387,15 @@ impl Http {
             }
             (_, path) if path != self.path => Err(not_allowed()),
             (&Method::POST, _) => {
-                if self.counts_at_once(request.headers()) {
-                    self.count(&who).await?;
+                let mut is_counted = false;
+                if self.peers.is_none() {
+                    self.count(&who, &mut is_counted).await?;
                 }
-                self.post(request, who).await
+                let posted = Arc::clone(&self).post(request, &who, &mut is_counted);
+                let answered = posted.await;
+                // It was refused before it was known that it is not for another replica.
+                self.count(&who, &mut is_counted).await?;
+                answered
             }
             (&Method::GET, _) => self.listen(request.headers(), &who).await,
             (&Method::DELETE, _) => self.delete(request.headers(), &who).await,
@@ -394,8 +403,11 @@ impl Http {
         }
     }
 
-    /// Counts a request of a holder.
-    async fn count(&self, principal: &Principal) -> Result<(), Box<Answer>> {
+    /// Counts a request of a holder, unless it is counted.
+    async fn count(&self, principal: &Principal, is_counted: &mut bool) -> Result<(), Box<Answer>> {
+        if std::mem::replace(is_counted, true) {
+            return Ok(());
+        }
         let counted = self.rates.count(principal).await;
         counted.map_err(|exceeded| too_many(&exceeded))
     }

@@ -9,8 +9,9 @@
 use super::{
     Hold, Http,
     answer::{Answer, body, json, refuse},
+    event_scan::EventScan,
     post::{away, later},
-    session::BusySession,
+    session::{BusySession, Session, is_of_process},
 };
 use crate::{
     message::{Id, Kind, Message, Param, RpcError},
@@ -22,7 +23,7 @@ use crate::{
         method,
     },
     replica::{LEASE_TIME, replica_of},
-    upstream::http::impatient_client,
+    upstream::{Backoff, http::impatient_client},
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -31,9 +32,9 @@ use hyper::{
     HeaderMap, Method, StatusCode,
     body::Frame,
     header::{
-        ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
-        HeaderName, HeaderValue, ORIGIN, PROXY_AUTHORIZATION, RETRY_AFTER, TE, TRAILER,
-        TRANSFER_ENCODING, UPGRADE,
+        ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT,
+        HOST, HeaderName, HeaderValue, ORIGIN, PROXY_AUTHORIZATION, RETRY_AFTER, TE, TRAILER,
+        TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
     },
 };
 use lru::LruCache;
@@ -52,11 +53,19 @@ use tokio::{
 const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 /// How long a replica may be out of reach: until others may take its sessions up, and a little more.
 const REACH_TIMEOUT: Duration = LEASE_TIME.saturating_add(Duration::from_secs(4));
-const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// How long the first and the longest wait is until it is tried again.
+const RETRY_AFTER_FIRST: Duration = Duration::from_millis(100);
+const RETRY_AFTER_AT_MOST: Duration = Duration::from_secs(1);
 /// How long connecting to a replica may take: what could not be sent is not lost.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often it is asked whether a replica is alive that says nothing.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+/// How long an answer holds to what became of a replica.
+const LOOK_LASTS: Duration = Duration::from_secs(1);
+
+/// What says that a request was sent on: to the replica that has its session, or to the one that had it before.
+const SENT_ON: &str = "1";
+const FOR_BEFORE: &str = "2";
 
 /// Bytes of a state of a call that may be one of the gateway's.
 const MAX_STATE_BYTES: usize = 256;
@@ -82,8 +91,34 @@ pub(super) struct Peers {
     client: Client,
     /// Who has a session, and whose it is.
     known: Mutex<LruCache<String, (Peer, Principal)>>,
-    /// When it was last asked whether a replica is alive, and the answer.
-    looks: Mutex<HashMap<String, (Instant, bool)>>,
+    /// What was last found of replicas, by their names.
+    looks: Mutex<HashMap<String, Arc<Look>>>,
+}
+
+/// What was found of a replica.
+#[derive(Default)]
+struct Look {
+    last: Mutex<Option<(Instant, Life)>>,
+    /// Who asks the store.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// Whether a replica is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Stays,
+    /// It is about to end.
+    Leaves,
+    Gone,
+}
+
+impl Look {
+    /// What was found within that time.
+    fn within(&self, time: Duration) -> Option<Life> {
+        let last = *self.last.lock();
+        let (at, life) = last?;
+        (at.elapsed() < time).then_some(life)
+    }
 }
 
 /// Where a request about a session goes.
@@ -137,17 +172,42 @@ impl Peers {
         self.known.lock().pop(session);
     }
 
-    /// What was found of a replica a moment ago.
-    fn last_look(&self, peer: &Peer) -> Option<bool> {
-        let looks = self.looks.lock();
-        let (asked, is_alive) = looks.get(&peer.name)?;
-        (asked.elapsed() < LOOK_INTERVAL / 2).then_some(*is_alive)
+    fn look(&self, peer: &Peer) -> Arc<Look> {
+        let mut looks = self.looks.lock();
+        if let Some(look) = looks.get(&peer.name) {
+            return Arc::clone(look);
+        }
+        looks
+            .retain(|_, look| Arc::strong_count(look) > 1 || look.within(2 * LOOK_LASTS).is_some());
+        let look = Arc::default();
+        looks.insert(peer.name.clone(), Arc::clone(&look));
+        look
+    }
+}
+
+/// How long a request waits for a replica that is out of reach.
+struct Attempts {
+    /// Since the first that failed.
+    until: Option<Instant>,
+    backoff: Backoff,
+}
+
+impl Attempts {
+    fn new() -> Self {
+        Self {
+            until: None,
+            backoff: Backoff::new(RETRY_AFTER_FIRST, RETRY_AFTER_AT_MOST),
+        }
     }
 
-    fn looked(&self, peer: &Peer, is_alive: bool) {
-        let mut looks = self.looks.lock();
-        looks.retain(|_, (asked, _)| asked.elapsed() < LOOK_INTERVAL);
-        looks.insert(peer.name.clone(), (Instant::now(), is_alive));
+    /// Waits for the next; false where there is none.
+    async fn wait(&mut self) -> bool {
+        let now = Instant::now();
+        if now >= *self.until.get_or_insert(now + REACH_TIMEOUT) {
+            return false;
+        }
+        sleep(self.backoff.next_wait()).await;
+        true
     }
 }
 
@@ -156,32 +216,30 @@ pub(super) fn is_sent_on(headers: &HeaderMap) -> bool {
     headers.contains_key(header::SENT_ON)
 }
 
-impl Http {
-    /// Whether a request is counted as soon as it comes. Others are where the session is.
-    pub(super) fn counts_at_once(&self, headers: &HeaderMap) -> bool {
-        self.peers.is_none() || !headers.contains_key(header::SESSION)
-    }
+/// Whether it is meant for what is left here of a session.
+pub(super) fn is_for_before(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::SENT_ON);
+    value.is_some_and(|value| value == FOR_BEFORE)
+}
 
-    /// The session that a request is about, or the answer of the replica that has it. `message` is what was posted.
+impl Http {
+    /// The session that a request is about, or the answer of the replica that has it. `message` is what was posted;
+    /// `is_counted` where another has counted it.
     pub(super) async fn reach(
         self: &Arc<Self>,
         method: Method,
         headers: &HeaderMap,
         principal: &Principal,
         message: Option<&Message>,
+        is_counted: &mut bool,
     ) -> Result<Route, Box<Answer>> {
         let id = message.and_then(Message::id);
-        let until = Instant::now() + REACH_TIMEOUT;
+        let mut attempts = Attempts::new();
         // Until it is answered, it runs here, too.
         let runs = self.running.hold();
         loop {
             let peer = match self.session(headers, principal, id).await? {
-                Place::Here(session) => {
-                    if message.is_some() && !self.counts_at_once(headers) {
-                        self.count(principal).await?;
-                    }
-                    return Ok(Route::Session(session));
-                }
+                Place::Here(session) => return Ok(Route::Session(session)),
                 Place::There(peer) => peer,
             };
             if is_sent_on(headers) {
@@ -190,6 +248,7 @@ impl Http {
                 return Err(refuse(StatusCode::MISDIRECTED_REQUEST, id, &error));
             }
             let sent = self.send_on(&peer, method.clone(), headers, message).await;
+            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent));
             match sent {
                 Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
                     let request = message.filter(|message| message.kind() == Kind::Request);
@@ -205,9 +264,12 @@ impl Http {
                         return Ok(Route::Answer(lost));
                     }
                 }
-                Ok(_) | Err(NoAnswer::Unsent) => self.forget(headers),
+                Ok(_) => self.forget(headers),
+                // Its sessions stay where they are for as long as it is alive.
+                Err(NoAnswer::Unsent) => {}
             }
-            if Instant::now() >= until {
+            if !attempts.wait().await {
+                self.forget(headers);
                 tracing::warn!(
                     address = peer.address,
                     "cannot reach the replica that has a session: is its `listen.advertise` right?"
@@ -216,8 +278,29 @@ impl Http {
                     "the replica that has the session cannot be reached: send the request again";
                 return Err(later(id, &RpcError::new(code::INTERNAL, what)));
             }
-            sleep(RETRY_INTERVAL).await;
         }
+    }
+
+    /// The answer of the replica that had a session before, where what the client sends belongs to what runs there still:
+    /// `number` is of its counting. None where that is not so, or it says nothing.
+    pub(super) async fn had_before(
+        self: &Arc<Self>,
+        session: &Session,
+        number: Option<u64>,
+        method: Method,
+        headers: &HeaderMap,
+        message: Option<&Message>,
+    ) -> Option<Answer> {
+        let (first, peer) = session.before.as_ref()?;
+        let is_of = number.is_none_or(|number| is_of_process(number, *first));
+        if !is_of || !self.is_alive(peer).await {
+            return None;
+        }
+        let mut headers = headers.clone();
+        headers.insert(header::SENT_ON, HeaderValue::from_static(FOR_BEFORE));
+        let response = self.send_on(peer, method, &headers, message).await.ok()?;
+        let is_taken = response.status().is_success();
+        is_taken.then(|| self.pass_back(response, peer.clone(), None, None))
     }
 
     /// The answer of the replica at which a call waits that a request without a session continues; none if it is to be
@@ -226,6 +309,7 @@ impl Http {
         self: &Arc<Self>,
         headers: &HeaderMap,
         message: &Message,
+        is_counted: &mut bool,
     ) -> Result<Option<Answer>, Box<Answer>> {
         let state = message.param(Param::State);
         let state = state.filter(|state| state.len() <= MAX_STATE_BYTES);
@@ -243,12 +327,29 @@ impl Http {
         };
         let lost = self.hub.lost(message, true);
         let runs = self.running.hold();
-        let sent = self.send_on(&peer, Method::POST, headers, Some(message));
-        Ok(match sent.await {
-            Ok(response) => Some(self.pass_back(response, peer, Some(lost), Some(runs))),
-            Err(NoAnswer::Lost) => Some(json(StatusCode::OK, &lost)),
-            Err(NoAnswer::Unsent) => None,
-        })
+        let mut attempts = Attempts::new();
+        loop {
+            let sent = self.send_on(&peer, Method::POST, headers, Some(message));
+            let sent = sent.await;
+            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent));
+            match sent {
+                Ok(response) => {
+                    let answer = self.pass_back(response, peer, Some(lost), Some(runs));
+                    return Ok(Some(answer));
+                }
+                Err(NoAnswer::Lost) => return Ok(Some(json(StatusCode::OK, &lost))),
+                Err(NoAnswer::Unsent) => {}
+            }
+            if !attempts.wait().await {
+                let what =
+                    "the replica at which the call waits cannot be reached: send the request again";
+                let error = RpcError::new(code::INTERNAL, what);
+                return Err(later(message.id(), &error));
+            }
+            if !self.is_alive(&peer).await {
+                return Ok(None);
+            }
+        }
     }
 
     /// Sends a request on, and waits until its answer begins.
@@ -272,7 +373,8 @@ impl Http {
             })
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        passed.insert(header::SENT_ON, HeaderValue::from_static("1"));
+        let sent_on = passed.entry(header::SENT_ON);
+        sent_on.or_insert(HeaderValue::from_static(SENT_ON));
         let url = format!("{}{}", peer.address, self.path);
         let mut request = peers.client.request(method, url).headers(passed);
         if let Some(message) = message {
@@ -320,22 +422,49 @@ impl Http {
     }
 
     /// Whether a replica is alive, as far as that can be known.
-    pub(super) async fn is_alive(&self, peer: &Peer) -> bool {
+    async fn is_alive(&self, peer: &Peer) -> bool {
+        self.life(peer).await != Life::Gone
+    }
+
+    /// Whether a replica is alive and keeps its sessions, as far as that can be known.
+    pub(super) async fn stays(&self, peer: &Peer) -> bool {
+        self.life(peer).await == Life::Stays
+    }
+
+    /// What became of a replica. The store is asked once in a while, by one request; others have the last answer.
+    async fn life(&self, peer: &Peer) -> Life {
         let Some(peers) = &self.peers else {
-            return false;
+            return Life::Gone;
         };
-        if let Some(is_alive) = peers.last_look(peer) {
-            return is_alive;
+        let look = peers.look(peer);
+        if let Some(life) = look.within(LOOK_LASTS) {
+            return life;
         }
-        match self.hub.peer(&peer.name).await {
-            Ok(found) => {
-                let is_alive = found.is_some();
-                peers.looked(peer, is_alive);
-                is_alive
+        let _turn = match look.turn.try_lock() {
+            Ok(turn) => turn,
+            Err(_) => {
+                if let Some(life) = look.within(2 * LOOK_LASTS) {
+                    return life;
+                }
+                let turn = look.turn.lock().await;
+                if let Some(life) = look.within(LOOK_LASTS) {
+                    return life;
+                }
+                turn
             }
-            // Nor can others take anything up from it then.
-            Err(_) => true,
-        }
+        };
+        let found = match self.hub.stays(&peer.name).await {
+            Ok(true) => Ok(Life::Stays),
+            Ok(false) => self.hub.peer(&peer.name).await.map(|found| match found {
+                Some(_) => Life::Leaves,
+                None => Life::Gone,
+            }),
+            Err(error) => Err(error),
+        };
+        // Where the store does not say, nor can others take anything up from it.
+        let life = found.unwrap_or(Life::Stays);
+        *look.last.lock() = Some((Instant::now(), life));
+        life
     }
 
     /// The answer of another replica. A stream of events that breaks between two of them ends with `lost`.
@@ -354,28 +483,30 @@ impl Http {
         let http = Arc::clone(self);
         tokio::spawn(async move {
             let _runs = runs;
-            let mut between = Between::default();
+            let mut passed = EventScan::default();
             let is_gone = loop {
                 tokio::select! {
-                    () = http.ended() => break true,
+                    // What has come is passed on first.
+                    biased;
                     chunk = response.chunk() => match chunk {
                         Ok(Some(bytes)) => {
-                            between.read(&bytes);
+                            passed.read(&bytes);
                             if sender.send(bytes).await.is_err() {
                                 return;
                             }
                         }
                         Ok(None) => return,
                         // A client that can resume the stream gets the rest from a replica that goes on.
-                        Err(_) => break !(between.names_events && http.answers(&peer).await),
+                        Err(_) => break !(passed.names_events && http.answers(&peer).await),
                     },
                     () = sender.closed() => return,
+                    () = http.ended() => break true,
                     () = sleep(LOOK_INTERVAL) => if !http.is_alive(&peer).await {
                         break true;
                     }
                 }
             };
-            if let Some(lost) = lost.filter(|_| is_gone && between.is_so()) {
+            if let Some(lost) = lost.filter(|_| is_gone && passed.lacks_answer()) {
                 let event = [b"data: ".as_slice(), &lost.to_bytes(), b"\n\n"].concat();
                 let _ = sender.send(event.into()).await;
             }
@@ -386,10 +517,12 @@ impl Http {
         });
         let mut answer = body(status, None, StreamBody::new(frames));
         let passed_back = [
+            ALLOW,
             CACHE_CONTROL,
             CONTENT_LENGTH,
             CONTENT_TYPE,
             RETRY_AFTER,
+            WWW_AUTHENTICATE,
             HeaderName::from_static(header::SESSION),
         ];
         for name in passed_back {
@@ -443,47 +576,23 @@ fn may_be_repeated(message: &Message) -> bool {
         })
 }
 
-/// Whether what was read of a stream of events ends between two of them.
-#[derive(Default)]
-struct Between {
-    /// How many line ends are last, two at most.
-    ends: usize,
-    has_begun: bool,
-    /// The first event has an id.
-    names_events: bool,
-}
-
-impl Between {
-    fn read(&mut self, bytes: &[u8]) {
-        let others = bytes.iter().rposition(|byte| *byte != b'\n');
-        let last = bytes.len() - others.map_or(0, |at| at + 1);
-        self.ends = if others.is_none() {
-            self.ends + last
-        } else {
-            last
-        };
-        self.ends = self.ends.min(2);
-        self.names_events |= !self.has_begun && bytes.starts_with(b"id:");
-        self.has_begun = true;
-    }
-
-    fn is_so(&self) -> bool {
-        !self.has_begun || self.ends == 2
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    proptest! {
-        #[test]
-        fn the_end_of_an_event_is_found_however_it_is_cut(pieces in prop::collection::vec("[a\n]{0,4}", 0..6)) {
-            let mut between = Between::default();
-            pieces.iter().for_each(|piece| between.read(piece.as_bytes()));
-            let all = pieces.concat();
-            prop_assert_eq!(between.is_so(), all.is_empty() && pieces.is_empty() || all.ends_with("\n\n"));
+    /// However long the request ran before.
+    #[tokio::test(start_paused = true)]
+    async fn a_replica_is_waited_for_since_it_was_first_missed() {
+        let mut attempts = Attempts::new();
+        sleep(2 * REACH_TIMEOUT).await;
+        let begun = Instant::now();
+        let mut count = 0;
+        while attempts.wait().await {
+            count += 1;
         }
+        let waited = begun.elapsed();
+        assert!(waited >= REACH_TIMEOUT, "{waited:?}");
+        assert!(waited < REACH_TIMEOUT + RETRY_AFTER_AT_MOST, "{waited:?}");
+        assert!((10..30).contains(&count), "{count}");
     }
 }

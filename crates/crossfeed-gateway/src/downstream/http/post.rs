@@ -4,11 +4,11 @@ use super::{
     Http,
     answer::{Answer, AnswerResult, body as answer, json, refuse, status},
     body::{self, BodyError},
-    peers::{Place, Route, is_sent_on},
+    peers::{Place, Route, is_for_before, is_sent_on},
     reply::{NewSession, Reply, leaving},
-    session::Session,
+    session::{BusySession, Session},
     stateless,
-    stream::{Events, ReadFrom, Stream},
+    stream::{EventId, Events, ReadFrom, Stream},
 };
 use crate::{
     Revision,
@@ -22,6 +22,7 @@ use crate::{
         header::{self, only, without_parameters},
         method,
     },
+    records::session::is_first_number,
 };
 use crossfeed_store::{StoreError, with_causes};
 use hyper::{
@@ -71,7 +72,8 @@ impl Http {
     pub(super) async fn post(
         self: Arc<Self>,
         request: Request<Incoming>,
-        principal: Principal,
+        principal: &Principal,
+        is_counted: &mut bool,
     ) -> AnswerResult {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
@@ -86,7 +88,7 @@ impl Http {
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
         let limit = self.limits.message_bytes;
-        let charge = self.budget.account(&principal).nothing();
+        let charge = self.budget.account(principal).nothing();
         let bytes = body::read(body, limit, charge)
             .await
             .map_err(|error| match error {
@@ -111,9 +113,11 @@ impl Http {
             refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc())
         })?;
         if stateless::is_meant(&headers, &message).await {
-            return self.stateless(&headers, takes, message, principal).await;
+            let answered = self.stateless(&headers, takes, message, principal, is_counted);
+            return answered.await;
         }
-        self.in_session(&headers, takes, message, &principal).await
+        let answered = self.in_session(&headers, takes, message, principal, is_counted);
+        answered.await
     }
 
     async fn in_session(
@@ -122,15 +126,21 @@ impl Http {
         takes: AcceptedTypes,
         message: Message,
         principal: &Principal,
+        is_counted: &mut bool,
     ) -> AnswerResult {
         let begins =
             message.kind() == Kind::Request && message.method() == Some(method::INITIALIZE);
         let busy = if begins {
+            self.count(principal, is_counted).await?;
             let begun = self.sessions.begin(Arc::clone(&self.hub), principal);
             let full = || self.no_room("sessions", message.id(), "there are too many sessions");
             begun.ok_or_else(full)?
         } else {
-            let reached = self.reach(Method::POST, headers, principal, Some(&message));
+            let taken = self.take_here(headers, principal, &message, is_counted);
+            if let Some(answer) = taken.await? {
+                return Ok(answer);
+            }
+            let reached = self.reach(Method::POST, headers, principal, Some(&message), is_counted);
             match reached.await? {
                 Route::Session(session) => session,
                 Route::Answer(answer) => return Ok(answer),
@@ -138,8 +148,22 @@ impl Http {
         };
         let session = Arc::clone(&busy);
         if message.kind() != Kind::Request {
+            let number = answered_number(&message);
+            let is_before = number.is_some_and(|number| !session.has_counted(number));
+            if is_before || (is_cancellation(&message) && !is_for_before(headers)) {
+                let post = Method::POST;
+                let taken = self.had_before(&session, number, post, headers, Some(&message));
+                if let Some(answer) = taken.await
+                    && is_before
+                {
+                    *is_counted = true;
+                    return Ok(answer);
+                }
+            }
+            self.count(principal, is_counted).await?;
             return Ok(deliver(&session.client, message).await);
         }
+        self.count(principal, is_counted).await?;
         let beginning = begins.then(|| NewSession {
             http: Arc::clone(&self),
             id: session.id.clone(),
@@ -183,6 +207,38 @@ impl Http {
         Ok(response)
     }
 
+    /// Hands over what belongs to a request that runs here, though another replica may have taken its session up: the answer
+    /// to a question of that request, or its cancellation. None where another is to have it, too.
+    async fn take_here(
+        &self,
+        headers: &HeaderMap,
+        principal: &Principal,
+        message: &Message,
+        is_counted: &mut bool,
+    ) -> Result<Option<Answer>, Box<Answer>> {
+        let number = answered_number(message);
+        let id = only(headers, header::SESSION).ok().flatten();
+        let belongs = number.is_some() || is_cancellation(message);
+        let Some(id) = id.filter(|_| belongs && self.peers.is_some()) else {
+            return Ok(None);
+        };
+        let is_its = |session: &BusySession| match number {
+            Some(number) => session.has_counted(number),
+            None => is_for_before(headers) || session.client.has_moved(),
+        };
+        let mut all = self.sessions.all_of(id, principal);
+        all.retain(is_its);
+        let is_last = number.is_some() || is_for_before(headers);
+        if is_last && !all.is_empty() {
+            self.count(principal, is_counted).await?;
+        }
+        let mut answer = None;
+        for session in all {
+            answer = Some(deliver(&session.client, message.clone()).await);
+        }
+        Ok(answer.filter(|_| is_last))
+    }
+
     fn stream(&self, session: &Arc<Session>, stream: &Arc<Stream>) -> Answer {
         session.keep(stream);
         // An event without data confuses clients that came before it was said to be fine.
@@ -214,7 +270,7 @@ impl Http {
         let peers = self.peers.as_ref();
         if let Some(peer) = peers.and_then(|peers| peers.known(session, principal))
             && !is_sent_on(headers)
-            && self.is_alive(&peer).await
+            && self.stays(&peer).await
         {
             return Ok(Place::There(peer));
         }
@@ -230,6 +286,12 @@ impl Http {
             }
             refusal
         };
+        // Before it is taken up: then the record names this replica.
+        let before = match peers {
+            Some(_) => self.hub.holder(session).await,
+            None => Ok(None),
+        };
+        let before = before.map_err(|error| away(id, &error))?;
         let recalled = self.hub.recall(session, principal).await;
         let recalled = recalled.map_err(|error| match error {
             RecallError::Store(error) => away(id, &error),
@@ -254,9 +316,9 @@ impl Http {
             }
         };
         let hub = Arc::clone(&self.hub);
-        let resumed = self.sessions.resume(hub, session, principal, kept).await;
+        let resumed = self.sessions.resume(hub, session, principal, kept, before);
         let no_room = || full(self.no_room("sessions", id, "there are too many sessions"));
-        let resumed = resumed.ok_or_else(no_room)?;
+        let resumed = resumed.await.ok_or_else(no_room)?;
         Ok(Place::Here(resumed))
     }
 
@@ -280,14 +342,34 @@ impl Http {
             let what = "this is a `text/event-stream`: accept it";
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
-        let reached = self.reach(Method::GET, headers, principal, None);
+        let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
+        let last_event = only(headers, header::LAST_EVENT);
+        let last_event = last_event.map_err(|_| unknown("there is no such event"))?;
+        // What belongs to no request goes on where the session is.
+        let number = last_event.and_then(EventId::parse).map(|id| id.stream);
+        let number = number.filter(|number| !is_first_number(*number) && self.peers.is_some());
+        let id = only(headers, header::SESSION).ok().flatten();
+        if let (Some(number), Some(id)) = (number, id) {
+            let all = self.sessions.all_of(id, principal);
+            let session = all.iter().find(|session| session.has_counted(number));
+            if let Some(session) = session
+                && let Some((stream, from)) = session.resume(last_event).await
+            {
+                return Ok(streamed(stream.events(from, false)));
+            }
+        }
+        let mut is_counted = false;
+        let reached = self.reach(Method::GET, headers, principal, None, &mut is_counted);
         let session = match reached.await? {
             Route::Session(session) => session,
             Route::Answer(answer) => return Ok(answer),
         };
-        let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
-        let last_event = only(headers, header::LAST_EVENT);
-        let last_event = last_event.map_err(|_| unknown("there is no such event"))?;
+        if let Some(number) = number.filter(|number| !session.has_counted(*number)) {
+            let taken = self.had_before(&session, Some(number), Method::GET, headers, None);
+            if let Some(answer) = taken.await {
+                return Ok(answer);
+            }
+        }
         let (stream, from) = (session.resume(last_event).await)
             .ok_or_else(|| unknown("there is no such event any more"))?;
         Ok(streamed(stream.events(from, false)))
@@ -300,7 +382,8 @@ impl Http {
         principal: &Principal,
     ) -> AnswerResult {
         for _ in 0..MAX_TAKINGS {
-            let reached = self.reach(Method::DELETE, headers, principal, None);
+            let mut is_counted = false;
+            let reached = self.reach(Method::DELETE, headers, principal, None, &mut is_counted);
             let session = match reached.await? {
                 Route::Session(session) => session,
                 Route::Answer(answer) => return Ok(answer),
@@ -321,15 +404,14 @@ impl Http {
         headers: &HeaderMap,
         takes: AcceptedTypes,
         message: Message,
-        principal: Principal,
+        principal: &Principal,
+        is_counted: &mut bool,
     ) -> AnswerResult {
-        if !self.counts_at_once(headers) {
-            self.count(&principal).await?;
-        }
-        if let Some(answer) = self.continued(headers, &message).await? {
+        if let Some(answer) = self.continued(headers, &message, is_counted).await? {
             return Ok(answer);
         }
-        let client = Arc::clone(&self.hub).stateless(principal);
+        self.count(principal, is_counted).await?;
+        let client = Arc::clone(&self.hub).stateless(principal.clone());
         if let Err(error) = stateless::check(headers, &message, &*client).await {
             return Err(match error.code {
                 code::INTERNAL => later(message.id(), &error),
@@ -390,6 +472,18 @@ async fn deliver(client: &Arc<dyn HubClient>, message: Message) -> Answer {
         tracing::error!(%error, "could not deliver a message");
     }
     status(StatusCode::ACCEPTED)
+}
+
+/// The number of a request that a message answers.
+fn answered_number(message: &Message) -> Option<u64> {
+    message
+        .id()
+        .filter(|_| message.kind().is_answer())?
+        .as_number()
+}
+
+fn is_cancellation(message: &Message) -> bool {
+    message.method() == Some(method::CANCELLED)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

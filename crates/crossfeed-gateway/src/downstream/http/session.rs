@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     message::{Id, Message, RpcError},
-    port::{Hub, HubClient, KeptSession, MessageSink},
+    port::{Hub, HubClient, KeptSession, MessageSink, Peer},
     principal::{Principal, share_of},
-    records::session::is_first_number,
+    records::session::{first_number, is_first_number},
     sync::{AtomicUsize, Mutex, spawn_if_possible},
 };
 use std::{
@@ -43,6 +43,8 @@ pub(super) struct Sessions {
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) client: Arc<dyn HubClient>,
+    /// The replica that had it when this one took it up, and the first of the numbers that were counted there.
+    pub(super) before: Option<(u64, Peer)>,
     principal: Principal,
     /// What belongs to no request. Its number is the first of this process.
     standalone: Arc<Stream>,
@@ -100,29 +102,37 @@ impl Sessions {
     /// no randomness for its id. Else the one that was idle for longest makes room.
     pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<BusySession> {
         let id = random()?;
-        let begun = self.add(&id, principal, 0, Session::close_soon, (), |(), outlet| {
-            let client = hub.connect(principal.clone(), outlet);
-            client.keep_as(&id);
-            client
-        });
+        let begun = self.add(
+            &id,
+            principal,
+            (0, None),
+            Session::close_soon,
+            (),
+            |(), outlet| {
+                let client = hub.connect(principal.clone(), outlet);
+                client.keep_as(&id);
+                client
+            },
+        );
         begun.ok()
     }
 
-    /// A session of before that goes on; none as for one that begins, and then others may take it up. Where another
-    /// request was faster, it is that one. The one that makes room goes on elsewhere, if it is kept: else one that came
-    /// back would end another.
+    /// A session of before that goes on, which a replica may have had until now; none as for one that begins, and then
+    /// others may take it up. Where another request was faster, it is that one. The one that makes room goes on
+    /// elsewhere, if it is kept: else one that came back would end another.
     pub(super) async fn resume(
         &self,
         hub: Arc<dyn Hub>,
         id: &str,
         principal: &Principal,
         kept: KeptSession,
+        before: Option<(u64, Peer)>,
     ) -> Option<BusySession> {
         let first = kept.first_number();
         let resumed = self.add(
             id,
             principal,
-            first,
+            (first, before),
             Session::leave,
             kept,
             |kept, outlet| Arc::clone(&hub).resume(kept, principal.clone(), outlet),
@@ -142,7 +152,7 @@ impl Sessions {
         &self,
         id: &str,
         principal: &Principal,
-        first: u64,
+        (first, before): (u64, Option<(u64, Peer)>),
         give_way: impl FnOnce(Arc<Session>),
         known: T,
         connect: impl FnOnce(T, Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
@@ -164,6 +174,7 @@ impl Sessions {
         let session = Arc::new(Session {
             id: id.to_owned(),
             client: connect(known, standalone.clone()),
+            before,
             principal: principal.clone(),
             standalone,
             streams: Mutex::default(),
@@ -212,6 +223,15 @@ impl Sessions {
         }
         // The list is free again once it is known that the session makes room for no other.
         Some(BusySession::new(session))
+    }
+
+    /// All that is here of a session: what is left of it where others have taken it up, too.
+    pub(super) fn all_of(&self, id: &str, principal: &Principal) -> Vec<BusySession> {
+        let all = self.sessions.lock();
+        let left = self.left.lock();
+        let of = all.get(id).into_iter().chain(left.iter());
+        let of = of.filter(|session| session.id == id && session.principal == *principal);
+        of.map(BusySession::new).collect()
     }
 
     /// Ends a session.
@@ -265,6 +285,11 @@ impl Sessions {
     }
 }
 
+/// Whether a number was counted by the process whose first one is `first`.
+pub(super) fn is_of_process(number: u64, first: u64) -> bool {
+    (first..first + first_number(1)).contains(&number)
+}
+
 fn count(all: &HashMap<String, Arc<Session>>, principal: &Principal) -> usize {
     let of = |session: &&Arc<Session>| session.principal == *principal;
     all.values().filter(of).count()
@@ -295,6 +320,11 @@ fn idlest(
 }
 
 impl Session {
+    /// Whether a number was counted here.
+    pub(super) fn has_counted(&self, number: u64) -> bool {
+        is_of_process(number, self.standalone.number())
+    }
+
     fn idle(&self) -> Duration {
         self.used.lock().elapsed()
     }
@@ -455,7 +485,7 @@ mod tests {
         let hub = Arc::new(FakeHub::default());
         let whose = Principal::Anonymous;
         let leave = Session::leave;
-        let begun = sessions.add("s", &whose, 1 << 32, leave, (), |(), outlet| {
+        let begun = sessions.add("s", &whose, (1 << 32, None), leave, (), |(), outlet| {
             hub.connect(whose.clone(), outlet)
         });
         let session = begun.ok().unwrap();
@@ -564,13 +594,17 @@ mod tests {
         let hub = Arc::new(FakeHub::default());
         let who = Principal::Anonymous;
         drop(sessions.begin(hub.clone(), &who));
-        let resumed = sessions.resume(hub.clone(), "s", &who, kept("s")).await;
+        let resumed = sessions
+            .resume(hub.clone(), "s", &who, kept("s"), None)
+            .await;
         let first = hub.client(0);
         hub.until(|_| first.is_closed()).await;
         assert!(first.leaves.load(Ordering::Acquire));
         assert_eq!(sessions.count(), 1);
         // All are at work: it is free for other processes.
-        let none = sessions.resume(hub.clone(), "t", &who, kept("t")).await;
+        let none = sessions
+            .resume(hub.clone(), "t", &who, kept("t"), None)
+            .await;
         assert!(none.is_none());
         assert_eq!(hub.released.load(Ordering::Acquire), 1);
         drop(resumed);

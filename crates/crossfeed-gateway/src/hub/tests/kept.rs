@@ -582,3 +582,28 @@ async fn stay(world: &World) {
         () = tokio::time::sleep(Duration::from_secs(7)) => {}
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_has_a_session_is_known_while_it_is_there_and_ends() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let other = replica(&store, "http://other").await;
+    let holder = async |world: &World| world.gateway.holder("s1").await.unwrap();
+    assert_eq!(holder(&other).await, None);
+    let (client, mut server) = begun(&one, "s1", "alice").await;
+    call(&client, &mut server, "{}", "one").await;
+    assert_eq!(holder(&one).await, None);
+    let (first, peer) = holder(&other).await.unwrap();
+    assert_eq!((first, &*peer.address), (0, "http://one"));
+    assert!(other.gateway.stays(&peer.name).await.unwrap());
+    assert!(!one.gateway.stays(&peer.name).await.unwrap());
+    one.gateway.leave().await;
+    assert!(!other.gateway.stays(&peer.name).await.unwrap());
+    assert_eq!(holder(&other).await, Some((0, peer)));
+    let kept = recalled(&other, "s1", "alice").await.unwrap();
+    let (first, peer) = holder(&one).await.unwrap();
+    assert_eq!(first, kept.first_number());
+    assert_eq!(peer.address, "http://other");
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert_eq!(holder(&one).await, None);
+}

@@ -1,7 +1,17 @@
 //! Sessions that another replica has.
 
 use super::*;
-use crate::port::Peer;
+use crate::{
+    port::{KeptSession, Peer},
+    protocol::Revision,
+    records::{
+        Key, Records,
+        fake::LastingStore,
+        owned::OwnedRecord,
+        session::{Revisions, SessionRecord},
+    },
+};
+use std::collections::BTreeMap;
 
 /// A replica that knows another by this address.
 async fn replica_of(address: Option<SocketAddr>) -> Served {
@@ -10,11 +20,15 @@ async fn replica_of(address: Option<SocketAddr>) -> Served {
         limits.drain = Some(Duration::from_millis(300));
     })
     .await;
-    *served.hub.peer.lock() = address.map(|address| Peer {
+    *served.hub.peer.lock() = address.map(other);
+    served
+}
+
+fn other(address: SocketAddr) -> Peer {
+    Peer {
         name: "other".to_owned(),
         address: format!("http://{address}"),
-    });
-    served
+    }
 }
 
 #[tokio::test]
@@ -98,9 +112,10 @@ async fn what_a_call_asked_back_is_answered_at_the_replica_where_it_waits() {
         assert_eq!(came(&owner) - before, usize::from(at_owner), "{state}");
     }
     assert_eq!(came(&entry), 3);
-    // One that is gone has no calls: it is not known here either.
+    // One that is gone has no calls: here it is found out what that means.
     owner.stop.send(()).unwrap();
     owner.task.await.unwrap();
+    *entry.hub.peer.lock() = None;
     let request = stateless("prompts/get", r#""name":"p","requestState":"other.abc","#);
     entry
         .check("POST /mcp", &headers, &request, 200, "other.abc")
@@ -112,6 +127,11 @@ async fn what_a_call_asked_back_is_answered_at_the_replica_where_it_waits() {
 async fn fake_replica(answer: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    fake_replica_at(listener, answer);
+    address
+}
+
+fn fake_replica_at(listener: TcpListener, answer: &'static str) {
     tokio::spawn(async move {
         let mut open = Vec::new();
         loop {
@@ -119,12 +139,34 @@ async fn fake_replica(answer: &'static str) -> SocketAddr {
             let mut buffer = [0; 4096];
             let _ = socket.read(&mut buffer).await;
             socket.write_all(answer.as_bytes()).await.unwrap();
-            if answer.is_empty() {
+            if answer.is_empty() || answer.contains("chunked") {
                 open.push(socket);
             }
         }
     });
-    address
+}
+
+/// An address at which nothing listens.
+async fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// Sends a request over a connection that stays open.
+async fn asked_over(socket: &mut TcpStream, headers: &str, body: &str) -> String {
+    let length = body.len();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n\r\n{body}"
+    );
+    socket.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    while !answer.contains(r#""result""#) {
+        let mut buffer = [0; 4096];
+        let length = socket.read(&mut buffer).await.unwrap();
+        assert!(length > 0, "{answer}");
+        answer += std::str::from_utf8(&buffer[..length]).unwrap();
+    }
+    answer
 }
 
 /// A replica that answers one connection, and is gone before that ends.
@@ -185,25 +227,22 @@ async fn a_replica_that_died_is_asked_no_second_time() {
 
 #[tokio::test]
 async fn a_request_is_counted_once_wherever_it_comes() {
-    let rated = async |peer: Option<SocketAddr>| {
+    let rated = async |requests: u32, peer: Option<SocketAddr>| {
         let served = served_with(|listen, _| {
             listen.advertise = Some(format!("http://{}", listen.address));
             listen.anonymous = false;
             let mut ada = TokenConfig::new("ada", "0123456789abcdef");
-            let requests = std::num::NonZeroU32::new(4).unwrap();
+            let requests = std::num::NonZeroU32::new(requests).unwrap();
             let per = Duration::from_secs(3600);
             ada.rate = Some(Rate { requests, per });
             listen.tokens = vec![ada];
         })
         .await;
-        *served.hub.peer.lock() = peer.map(|address| Peer {
-            name: "other".to_owned(),
-            address: format!("http://{address}"),
-        });
+        *served.hub.peer.lock() = peer.map(other);
         served
     };
-    let owner = rated(None).await;
-    let entry = rated(Some(owner.address)).await;
+    let owner = rated(4, None).await;
+    let entry = rated(4, Some(owner.address)).await;
     let token = "authorization: Bearer 0123456789abcdef";
     let session = owner.session(token).await;
     let headers = format!("{token}|{session}");
@@ -221,6 +260,48 @@ async fn a_request_is_counted_once_wherever_it_comes() {
     }
     entry
         .check("POST /mcp", &headers, &request(1, "x"), 429, "retry-after")
+        .await;
+
+    // What continues a call is counted where it waits, and nowhere else.
+    let (owner, entry) = (rated(2, None).await, rated(1, None).await);
+    *entry.hub.peer.lock() = Some(other(owner.address));
+    let headers = format!("{token}|{VERSION_2026}|mcp-method: prompts/get|mcp-name: p");
+    let continued = stateless("prompts/get", r#""name":"p","requestState":"other.abc","#);
+    for status in [200, 200, 429] {
+        entry
+            .check("POST /mcp", &headers, &continued, status, "")
+            .await;
+    }
+    let fresh = stateless("prompts/get", r#""name":"p","#);
+    for status in [200, 429] {
+        entry.check("POST /mcp", &headers, &fresh, status, "").await;
+    }
+
+    // Whatever is not sent on is counted.
+    let entry = rated(5, None).await;
+    let headers = format!("{token}|{SESSION}");
+    let text = format!("{headers}|content-type: text/plain");
+    let sent_on = format!("{headers}|crossfeed-sent-on: 1");
+    entry
+        .check("POST /mcp", &headers, &request(1, "x"), 404, "")
+        .await;
+    entry.check("POST /mcp", &headers, "{", 400, "").await;
+    entry
+        .check("POST /mcp", &text, &request(1, "x"), 415, "")
+        .await;
+    *entry.hub.peer.lock() = Some(other(owner.address));
+    entry
+        .check("POST /mcp", &sent_on, &request(1, "x"), 421, "")
+        .await;
+    *entry.hub.peer.lock() = None;
+    for status in [404, 429] {
+        entry
+            .check("POST /mcp", &headers, &request(1, "x"), status, "")
+            .await;
+    }
+    let initialize = request(0, "initialize");
+    entry
+        .check("POST /mcp", token, &initialize, 429, "retry-after")
         .await;
 }
 
@@ -265,7 +346,7 @@ async fn a_stream_that_breaks_says_what_became_of_its_request() {
     assert!(call.end().await.contains("released"));
     // Nothing can be put behind half an event.
     let half: &'static str = format!("{STREAM}9\r\ndata: {{\"j\r\n").leak();
-    let entry = replica_of(Some(fake_replica(half).await)).await;
+    let entry = replica_of(Some(gone_after(half).await)).await;
     let call = answer(&entry, 7, "tools/call").await;
     assert!(
         call.contains("data: {\"j") && !call.contains("unknown"),
@@ -275,10 +356,7 @@ async fn a_stream_that_breaks_says_what_became_of_its_request() {
 
 #[tokio::test]
 async fn a_replica_that_cannot_be_reached_is_waited_for() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let entry = replica_of(Some(address)).await;
+    let entry = replica_of(Some(nobody().await)).await;
     let back = async {
         tokio::time::sleep(Duration::from_millis(400)).await;
         *entry.hub.peer.lock() = None;
@@ -321,4 +399,216 @@ async fn a_balancer_learns_whether_requests_are_to_be_sent() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     served.task.await.unwrap();
     TcpStream::connect(served.address).await.unwrap_err();
+}
+
+/// Balancers and replicas keep connections open: none may send more over them than what ends soon.
+#[tokio::test]
+async fn connections_to_a_replica_that_leaves_end() {
+    let served = replica_of(None).await;
+    let session = served.session("").await;
+    let mut call = served.post(&session, &request(1, "hold")).await;
+    call.until("retry").await;
+    let [mut used, mut idle] = [
+        TcpStream::connect(served.address).await.unwrap(),
+        TcpStream::connect(served.address).await.unwrap(),
+    ];
+    for socket in [&mut used, &mut idle] {
+        let answer = asked_over(socket, &session, &request(2, "x")).await;
+        assert!(!answer.contains("connection: close"), "{answer}");
+    }
+    served.stop.send(()).unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let answer = asked_over(&mut used, &session, &request(3, "x")).await;
+    assert!(answer.contains("connection: close"), "{answer}");
+    for mut socket in [used, idle] {
+        let end = timeout(Duration::from_secs(3), socket.read(&mut [0; 1])).await;
+        assert_eq!(end.expect("it ends while a call runs").unwrap(), 0);
+    }
+    assert!(!served.task.is_finished());
+    served.hub.release().await;
+    call.until("released").await;
+    served.task.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_of_a_replica_that_leaves_is_looked_up_anew() {
+    let owner = replica_of(None).await;
+    let session = owner.session("").await;
+    let entry = replica_of(Some(owner.address)).await;
+    let check = async |status| {
+        entry
+            .check("POST /mcp", &session, &request(1, "x"), status, "")
+            .await;
+    };
+    check(200).await;
+    entry.hub.leaves.store(true, Ordering::Release);
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    check(404).await;
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_a_replica_ask_the_store_together() {
+    const WAITING: usize = 20;
+    let entry = replica_of(Some(nobody().await)).await;
+    let requests = (0..WAITING).map(|id| {
+        let entry = &entry;
+        async move {
+            let session = format!("mcp-session-id: {id}");
+            let asked = entry.post(&session, &request(id, "tools/call")).await;
+            asked.end().await
+        }
+    });
+    let dies = async {
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        let looks = entry.hub.looks.load(Ordering::Acquire);
+        // Each session was looked up once, and the replica about once a second.
+        assert!(looks <= WAITING + 10, "{looks}");
+        *entry.hub.peer.lock() = None;
+    };
+    let (answers, ()) = tokio::join!(futures_util::future::join_all(requests), dies);
+    for answer in answers {
+        assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    }
+}
+
+/// The answer has come, whatever becomes of the connections behind it.
+#[tokio::test]
+async fn a_request_that_is_answered_gets_no_second_answer() {
+    const EVENT: &str =
+        "id: 1-0\ndata: {\"id\":7,\"result\":{\"a\":\"{\"},\"jsonrpc\":\"2.0\"}\n\n";
+    let whole: &'static str = format!("{STREAM}{:x}\r\n{EVENT}\r\n", EVENT.len()).leak();
+    let entry = replica_of(Some(gone_after(whole).await)).await;
+    let call = answer(&entry, 7, "tools/call").await;
+    assert!(
+        call.contains("result") && !call.contains("unknown"),
+        "{call}"
+    );
+    let entry = served_with(|listen, limits| {
+        listen.advertise = Some(format!("http://{}", listen.address));
+        (limits.drain, limits.shutdown) = (Some(Duration::ZERO), Duration::from_millis(300));
+    })
+    .await;
+    *entry.hub.peer.lock() = Some(other(fake_replica(whole).await));
+    let mut call = entry.post(SESSION, &request(7, "tools/call")).await;
+    call.until("result").await;
+    entry.stop.send(()).unwrap();
+    let call = call.end().await;
+    assert!(!call.contains("unknown"), "{call}");
+    entry.task.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_replica_at_which_a_call_waits_is_tried_again() {
+    let address = nobody().await;
+    let entry = replica_of(Some(address)).await;
+    let headers = format!("{VERSION_2026}|mcp-method: prompts/get|mcp-name: p");
+    let continued = stateless("prompts/get", r#""name":"p","requestState":"other.abc","#);
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let listener = TcpListener::bind(address).await.unwrap();
+        fake_replica_at(listener, "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nback");
+    };
+    let asked = entry.check("POST /mcp", &headers, &continued, 200, "back");
+    tokio::join!(asked, back);
+    assert!(entry.hub.clients.lock().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_client_has_to_know_of_a_refusal_is_passed_back() {
+    const REFUSAL: &str = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nallow: GET\r\ncontent-length: 0\r\n\r\n";
+    let entry = replica_of(Some(fake_replica(REFUSAL).await)).await;
+    let answer = answer(&entry, 1, "x").await;
+    assert!(answer.contains("www-authenticate: Bearer\r\n"), "{answer}");
+    assert!(answer.contains("allow: GET\r\n"), "{answer}");
+}
+
+/// A session that was taken up once.
+async fn kept() -> KeptSession {
+    let records = Records::of(LastingStore::new()).unwrap();
+    let key = || Key::new("session", &["x"]);
+    let record = SessionRecord {
+        principal: String::new(),
+        key: String::new(),
+        asked: String::new(),
+        agreed: String::new(),
+        handshake: String::new(),
+        initialized: None,
+        announced: Vec::new(),
+        listed: Vec::new(),
+        servers: BTreeMap::new(),
+        replica: None,
+    };
+    let mut before = OwnedRecord::new(records.clone(), key(), "before".to_owned());
+    let time = Duration::from_secs(60);
+    before.write(&record, time).await.unwrap();
+    let mut own = OwnedRecord::new(records, key(), "own".to_owned());
+    own.find::<SessionRecord>().await.unwrap().unwrap();
+    KeptSession {
+        own,
+        revisions: Revisions {
+            asked: Revision::V2025_11_25,
+            agreed: Revision::V2025_11_25,
+        },
+        record,
+        rooms: HashMap::new(),
+        term: 1,
+    }
+}
+
+/// A call waits for its client at a replica that leaves, and others have the session.
+#[tokio::test]
+async fn what_belongs_to_a_call_reaches_the_replica_that_had_its_session() {
+    let before = replica_of(None).await;
+    let session = before.session("").await;
+    let mut call = before.post(&session, &request(7, "hold")).await;
+    let event = call.until("retry").await;
+    let event = event.split("id: ").nth(1).unwrap();
+    let event = event.split('\n').next().unwrap().to_owned();
+    before
+        .hub
+        .client(0)
+        .has_moved
+        .store(true, Ordering::Release);
+    let now = replica_of(Some(before.address)).await;
+    *now.hub.kept.lock() = Some(kept().await);
+    now.check("POST /mcp", &session, &request(8, "x"), 200, "")
+        .await;
+    let entry = replica_of(Some(now.address)).await;
+    let (first, second) = (before.hub.client(0), now.hub.client(0));
+    let came = |says: &str| {
+        let has = |came: Vec<String>| came.iter().any(|text| text.contains(says));
+        (has(first.came()), has(second.came()))
+    };
+    let answer = |id: u64, says: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"says":"{says}"}}}}"#)
+    };
+    for (replica, id, says, expected) in [
+        (&now, 5, "old", (true, false)),
+        (&entry, 6, "round", (true, false)),
+        (&before, 7, "there", (true, false)),
+        (&now, (1 << 32) + 5, "new", (false, true)),
+    ] {
+        let answer = answer(id, says);
+        replica.check("POST /mcp", &session, &answer, 202, "").await;
+        assert_eq!(came(says), expected, "{says}");
+    }
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    entry.check("POST /mcp", &session, cancelled, 202, "").await;
+    assert_eq!(came("notifications/cancelled"), (true, true));
+    drop(call);
+    let resumes = format!("{session}|last-event-id: {event}");
+    let mut stream = entry.ask("GET /mcp", &resumes, "").await;
+    stream.until("event-stream").await;
+    before.hub.release().await;
+    stream.until("released").await;
+    // Where it is gone, no one else knows.
+    before.stop.send(()).unwrap();
+    before.task.await.unwrap();
+    let last = answer(8, "late");
+    now.check("POST /mcp", &session, &last, 202, "").await;
+    assert_eq!(came("late"), (false, true));
+    let stream = now.ask("GET /mcp", &resumes, "").await;
+    let mut stream = stream;
+    stream.until("upstream.outcome_unknown").await;
 }
