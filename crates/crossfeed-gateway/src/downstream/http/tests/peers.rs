@@ -608,7 +608,6 @@ async fn what_belongs_to_a_call_reaches_the_replica_that_had_its_session() {
     let last = answer(8, "late");
     now.check("POST /mcp", &session, &last, 202, "").await;
     assert_eq!(came("late"), (false, true));
-    let stream = now.ask("GET /mcp", &resumes, "").await;
-    let mut stream = stream;
+    let mut stream = now.ask("GET /mcp", &resumes, "").await;
     stream.until("upstream.outcome_unknown").await;
 }
