@@ -126,7 +126,7 @@ impl Listening {
     /// Ends a session.
     fn end(&self, holder: &str, session: &str) {
         let (host, path) = self.address.split_once('/').unwrap();
-        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
         let headers = headers(holder, Some(session));
         let request = format!(
             "DELETE /{path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n"
