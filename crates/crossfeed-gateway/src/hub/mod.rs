@@ -46,11 +46,11 @@ use crate::{
     quota::Quotas,
     records::task::TaskRecords,
     replica::Replica,
-    tools::{Tools, owner, unguessable},
+    tools::{Tools, tag, unguessable},
     upstream::Connector,
     withhold::without_withheld,
 };
-use crossfeed_store::StoreError;
+use crossfeed_store::{StoreError, with_causes};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -58,11 +58,14 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// How long closing the connections of a client may take when the gateway ends; those that remain end with the
 /// process.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How often calls are looked for whose tasks ended at other processes.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A gateway: its servers, its tools, and its clients.
 pub struct Gateway {
@@ -157,7 +160,9 @@ impl Gateway {
             // The local client of one process is not that of another, unless its session has a name.
             let lasts = *principal != Principal::Local || self.config.session.is_some();
             let records = self.tools.records().filter(|_| lasts);
-            let owner = owner(principal, session);
+            let is_named = principal.name().is_some();
+            let session = session.filter(|_| !is_named).unwrap_or_default();
+            let owner = [tag(principal), session.to_owned()];
             let records = records.map(|records| TaskRecords::new(records, owner));
             let servers = self.config.servers.iter();
             Tasks::new(
@@ -178,13 +183,21 @@ impl Gateway {
         let limits = &self.config.limits;
         let often = limits.result_idle.min(limits.result_age);
         let often = often.clamp(Duration::from_secs(1), Duration::from_secs(60));
+        let mut released = Instant::now();
         let mut ticks = tokio::time::interval(often);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             self.tools.sweep().await;
+            if released.elapsed() < RELEASE_INTERVAL {
+                continue;
+            }
+            released = Instant::now();
             for client in self.every_client() {
-                client.release_ended_tasks().await;
+                if let Err(error) = client.release_ended_tasks().await {
+                    tracing::debug!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look which tasks ended elsewhere");
+                    break;
+                }
             }
         }
     }

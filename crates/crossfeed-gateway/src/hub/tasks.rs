@@ -397,7 +397,6 @@ impl Request {
         }
         let is_cancel = method == method::CANCEL_TASK;
         let meta = message.param(Param::Meta);
-        let reader = self.side.tools.reader(meta.as_ref())?;
         let has_result = is_cancel || matches!(method, method::GET_TASK | method::TASK_RESULT);
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, named).await;
@@ -436,18 +435,21 @@ impl Request {
         if owner == Some(Owner::Unknown) {
             tasks.begun(link.server, &task);
         }
-        let tools = &self.side.tools;
-        // What fails is told by the next call.
-        let listed = async { drop(self.list_for_calls(meta.as_ref(), &reader).await) };
-        let (server, said) = (link.server, &result);
-        tools
-            .adopt_task((server, &task), said, meta.as_ref(), listed)
-            .await;
+        let (tools, server) = (&self.side.tools, link.server);
         if is_cancel {
-            tools.task_cancelled(server, &task, said).await;
+            tools.task_cancelled(server, &task, &result).await;
             return Ok(Some(result));
         }
-        Ok(Some(tools.task_result(link.server, &task, result).await))
+        let meta = meta.as_ref();
+        // What fails is told by the next call.
+        let listed = async {
+            if let Ok(reader) = tools.reader(meta) {
+                drop(self.list_for_calls(meta, &reader).await);
+            }
+        };
+        let adopted = tools.adopt_task((server, &task), &result, meta, listed);
+        adopted.await;
+        Ok(Some(tools.task_result(server, &task, result).await))
     }
 
     fn unknown_task(&self, method: &str, params: &Bytes) -> RpcError {

@@ -592,10 +592,7 @@ impl ClientTools {
         // Without a session, the local clients of several processes have one scope.
         let is_one = session.is_some() || *principal != Principal::Local;
         let records = tools.records.as_ref().filter(|_| is_one);
-        let kept_tasks = records.map(|records| {
-            let owner = ids::owner(principal, session.as_deref());
-            KeptTasks::new(records.clone(), owner)
-        });
+        let kept_tasks = records.map(|records| KeptTasks::new(records.clone(), scope.clone()));
         let kept_rounds = records
             .filter(|_| !tools.flows.is_empty())
             .map(|records| KeptRounds::new(records.clone(), scope.clone()));

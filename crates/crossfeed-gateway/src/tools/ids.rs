@@ -318,12 +318,6 @@ fn from_base32(text: &str) -> Option<Vec<u8>> {
 }
 
 /// A principal in a word that no other one has.
-/// Who shares tasks: the sessions of a holder, and all clients that cannot be told apart; else each session has its own.
-pub(crate) fn owner(principal: &Principal, session: Option<&str>) -> [String; 2] {
-    let session = session.filter(|_| principal.name().is_none());
-    [tag(principal), session.unwrap_or_default().to_owned()]
-}
-
 pub(crate) fn tag(principal: &Principal) -> String {
     match principal {
         Principal::Local => "local".to_owned(),

@@ -9,17 +9,22 @@ use super::flow::{Flows, Sources};
 use crate::records::{Found, Key, Records};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::{Expected, StoreError};
-use crossfeed_wire::{CallId, View};
+use crossfeed_wire::{CallId, Scope, View};
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The records of the tasks of one owner.
+/// How long a record lasts at most: a task that takes longer is known to the process that began it.
+const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most bytes of what was asked of the result: beyond, other processes show it as if nothing had been.
+const MAX_ASKED_BYTES: usize = 4096;
+
+/// The records of the tasks of one client.
 pub(super) struct KeptTasks {
     records: Records,
-    /// Who begins them, and in which session, if others of the same do not have them.
-    owner: [String; 2],
+    client: Scope,
 }
 
 /// A call that runs as a task, as far as other processes have to know it.
@@ -50,12 +55,7 @@ pub(super) enum KeptEnd {
     /// It came to nothing.
     Failed,
     /// It has a result, which is recorded.
-    Result {
-        /// The session of the results.
-        session: String,
-        call: String,
-        digest: String,
-    },
+    Result { call: String, digest: String },
 }
 
 /// A call, to be kept.
@@ -70,12 +70,15 @@ pub(super) struct CallOfTask<'c> {
 
 impl KeptTask {
     fn new(flows: &Flows, call: &CallOfTask<'_>, time: Duration) -> Self {
+        let projection = call.projection.map(ProjectionRequest::to_value);
+        let projection = projection.filter(|own| own.to_string().len() <= MAX_ASKED_BYTES);
+        let params = Some(call.params).filter(|own| own.len() <= MAX_ASKED_BYTES);
         Self {
             tool: call.tool.to_owned(),
             view: call.view.as_str().to_owned(),
             sources: flows.write(call.sources.clone()),
-            projection: call.projection.map(ProjectionRequest::to_value),
-            params: String::from_utf8_lossy(call.params).into_owned(),
+            projection,
+            params: String::from_utf8_lossy(params.unwrap_or_default()).into_owned(),
             conversation: call.conversation.map(|own| HEXLOWER.encode(&own)),
             seconds: time.as_secs(),
             end: None,
@@ -106,24 +109,19 @@ impl KeptTask {
 }
 
 impl KeptEnd {
-    /// A result of this digest, recorded in a session under this id.
-    pub(super) fn result(session: &str, call: &CallId, digest: &[u8; 32]) -> Self {
+    /// A result of this digest, recorded under this id.
+    pub(super) fn result(call: &CallId, digest: &[u8; 32]) -> Self {
         Self::Result {
-            session: session.to_owned(),
             call: call.to_string(),
             digest: HEXLOWER.encode(digest),
         }
     }
 
-    /// The id of the result, and its digest, if it is recorded in this session.
-    pub(super) fn in_session(&self, own: &str) -> Option<(CallId, [u8; 32])> {
+    /// The id of the result, if there is one, and its digest.
+    pub(super) fn recorded(&self) -> Option<(CallId, [u8; 32])> {
         match self {
-            Self::Result {
-                session,
-                call,
-                digest,
-            } if session == own => Some((CallId::parse(call).ok()?, digest_of(digest)?)),
-            _ => None,
+            Self::Failed => None,
+            Self::Result { call, digest } => Some((CallId::parse(call).ok()?, digest_of(digest)?)),
         }
     }
 }
@@ -133,13 +131,15 @@ fn digest_of(hex: &str) -> Option<[u8; 32]> {
 }
 
 impl KeptTasks {
-    pub(super) fn new(records: Records, owner: [String; 2]) -> Self {
-        Self { records, owner }
+    /// The records of the client of a scope.
+    pub(super) fn new(records: Records, client: Scope) -> Self {
+        Self { records, client }
     }
 
     fn key(&self, server: &str, task: &str) -> Key {
-        let [principal, session] = &self.owner;
-        Key::new("task-call", &[principal, session, server, task])
+        let client = &self.client;
+        let client = [client.tenant(), client.project(), client.session()];
+        Key::new("task-call", &[&client[..], &[server, task]].concat())
     }
 
     /// Keeps the call that a server made a task of; in place of what is known of an earlier task of the same id.
@@ -151,6 +151,7 @@ impl KeptTasks {
         time: Duration,
     ) -> Result<(), StoreError> {
         let key = self.key(server, task);
+        let time = time.min(MAX_TIME);
         let kept = KeptTask::new(flows, call, time);
         let written = self.records.write(&key, &kept, Expected::Any, time);
         written.await.map(drop)
@@ -178,5 +179,34 @@ impl KeptTasks {
         let key = self.key(server, task);
         let written = self.records.write(&key, &found.value, expected, time);
         written.await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_is_kept_within_bounds() {
+        let flows = Flows::new(Vec::new(), &[]);
+        let kept = |asked: usize| {
+            let projection = ProjectionRequest::new().with_include(["a".repeat(asked)]);
+            let params = vec![b' '; asked];
+            let call = CallOfTask {
+                tool: "s/t",
+                view: View::Ask,
+                sources: &Sources::default(),
+                projection: Some(&projection),
+                params: &params,
+                conversation: Some([7; 32]),
+            };
+            (KeptTask::new(&flows, &call, MAX_TIME), projection)
+        };
+        let (small, projection) = kept(10);
+        assert_eq!(small.projection(), Some(projection));
+        assert_eq!((small.view(), small.params.len()), (View::Ask, 10));
+        assert_eq!(small.conversation(), Some([7; 32]));
+        let (large, _) = kept(MAX_ASKED_BYTES + 1);
+        assert_eq!((large.projection(), &*large.params), (None, ""));
     }
 }

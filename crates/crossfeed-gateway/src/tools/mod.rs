@@ -24,7 +24,7 @@ mod unlisted;
 pub use client::ClientTools;
 pub(crate) use client::FetchedList;
 pub use ids::{IdKeys, IdKeysError};
-pub(crate) use ids::{owner, tag, unguessable};
+pub(crate) use ids::{tag, unguessable};
 pub use list::{ToolReport, UnmatchedPattern};
 pub(crate) use reader::{Reader, client_name};
 

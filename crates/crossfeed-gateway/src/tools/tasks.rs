@@ -38,7 +38,8 @@ use sha2::{Digest as _, Sha256};
 use std::{mem, num::NonZeroUsize, sync::Arc};
 
 /// The tasks of a client, by their servers and ids.
-pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<Task>>>>;
+pub(super) type Tasks = Mutex<TaskCache>;
+type TaskCache = LruCache<(usize, String), Arc<tokio::sync::Mutex<Task>>>;
 
 /// A call that runs as a task.
 pub(super) enum Task {
@@ -72,7 +73,7 @@ enum End {
 pub(super) struct TaskLimits {
     /// In flight at most, a part of all calls that may be: beyond, the one that was not asked about for
     /// longest is given up.
-    running: usize,
+    pub(super) running: usize,
     /// Known at most, of which the most have a result.
     pub(super) known: NonZeroUsize,
 }
@@ -117,13 +118,10 @@ impl Task {
     /// Another process was told how the call ended: where it recorded the result, that has its id. The call of this
     /// process is no longer in flight then.
     fn end_elsewhere(&mut self, end: &KeptEnd) -> Option<Box<RecordedCall>> {
-        let Self::Running(kept) = self else {
-            return None;
-        };
         if *end == KeptEnd::Failed {
             return self.end(End::Failed);
         }
-        let (call_id, digest) = end.in_session(kept.shared.session().scope().session())?;
+        let (call_id, digest) = end.recorded()?;
         let kept = self.end(End::Result(digest))?;
         if let Self::Done(done) = self {
             done.replay.call_id = call_id;
@@ -216,12 +214,12 @@ impl ClientTools {
 
     /// A server's answer to a client that cancels a task: some say that it is at once.
     pub async fn task_cancelled(&self, server: usize, task_id: &str, said: &Bytes) {
-        let Some(task) = self.shared.task(server, task_id) else {
-            return;
-        };
         let document = indexed(said.clone()).await;
         if let Ok(TaskAnswer::Nothing(status)) = document.root().map(holds) {
-            self.shared.fail(server, task_id, &task, &status).await;
+            match self.shared.task(server, task_id) {
+                Some(task) => self.shared.fail(server, task_id, &task, &status).await,
+                None => self.shared.tell_failed(server, task_id).await,
+            }
         }
     }
 
@@ -249,7 +247,7 @@ impl ClientTools {
             Ok(TaskAnswer::NotYet) | Err(_) => return,
         };
         if has_failed {
-            shared.tell_end(server, task_id, KeptEnd::Failed).await;
+            shared.tell_failed(server, task_id).await;
             return;
         }
         let found = shared.find_kept(kept, server, task_id).await;
@@ -260,18 +258,23 @@ impl ClientTools {
         let Some(task) = shared.adopted(server, meta, &found.value).await else {
             return;
         };
+        let key = (server, task_id.to_owned());
         let mut tasks = shared.tasks.lock();
         // Another request may have been faster.
-        tasks.get_or_insert((server, task_id.to_owned()), || {
-            Arc::new(tokio::sync::Mutex::new(task))
-        });
+        if !tasks.contains(&key) {
+            shared.hold(&mut tasks, key, task);
+        }
     }
 
     /// Lets go of the calls whose tasks other processes know to have ended: they take room, and servers are kept for them.
-    pub(crate) async fn release_ended_tasks(&self) {
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    pub(crate) async fn release_ended_tasks(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         let Some(kept) = &shared.kept_tasks else {
-            return;
+            return Ok(());
         };
         let known: Vec<_> = {
             let tasks = shared.tasks.lock();
@@ -287,14 +290,12 @@ impl ClientTools {
             if !runs {
                 continue;
             }
-            // Where the store does not answer, the next time will do.
-            let Ok(found) = kept.find(shared.server_name(server), &task_id).await else {
-                return;
-            };
+            let found = kept.find(shared.server_name(server), &task_id).await?;
             if let Some(end) = found.and_then(|found| found.value.end) {
                 drop(task.lock().await.end_elsewhere(&end));
             }
         }
+        Ok(())
     }
 }
 
@@ -327,9 +328,13 @@ impl ClientState {
             }
         }
         let key = (kept.replay.offered.server, task.id);
-        let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock();
-        tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
+        self.hold(&mut tasks, key, Task::Running(Box::new(kept)));
+    }
+
+    /// Remembers a task; of those in flight, the ones not asked about for longest are given up for it.
+    fn hold(&self, tasks: &mut TaskCache, key: (usize, String), task: Task) {
+        tasks.put(key, Arc::new(tokio::sync::Mutex::new(task)));
         // One that is locked has a result just now.
         let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
         let running = running.filter(|task| matches!(**task, Task::Running(_)));
@@ -389,8 +394,7 @@ impl Shared {
             notices: Notices::default(),
             params: kept.params.clone().into(),
         };
-        let session = shared.session().scope().session();
-        let found = kept.end.as_ref().and_then(|end| end.in_session(session));
+        let found = kept.end.as_ref().and_then(KeptEnd::recorded);
         if let Some((call_id, digest)) = found {
             return Some(Task::Done(Box::new(FinishedTask {
                 replay: replay(call_id),
@@ -429,24 +433,18 @@ impl Shared {
             return;
         };
         call.fail(&format!("the task was {status}")).await;
-        self.tell_end(server, task_id, KeptEnd::Failed).await;
+        self.tell_failed(server, task_id).await;
     }
 
-    /// Tells other processes how a task ended, unless they know.
-    async fn tell_end(&self, server: usize, task_id: &str, end: KeptEnd) {
+    /// Tells other processes that a task came to nothing, unless they know how it ended.
+    async fn tell_failed(&self, server: usize, task_id: &str) {
         let Some(kept) = &self.kept_tasks else {
             return;
         };
         let found = self.find_kept(kept, server, task_id).await;
-        let is_news = |found: &Found<KeptTask>| match &found.value.end {
-            None => true,
-            // What it failed with may be told later.
-            Some(KeptEnd::Failed) => end != KeptEnd::Failed,
-            Some(KeptEnd::Result { .. }) => false,
-        };
-        if let Some(found) = found.filter(is_news) {
-            let told = kept.end((self.server_name(server), task_id), found, end);
-            unended(told.await);
+        if let Some(found) = found.filter(|found| found.value.end.is_none()) {
+            let key = (self.server_name(server), task_id);
+            unended(kept.end(key, found, KeptEnd::Failed).await);
         }
     }
 
@@ -464,20 +462,26 @@ impl Shared {
         })
         .await;
         let mut task = task.lock().await;
-        if let Some(kept) = &self.kept_tasks
-            && matches!(*task, Task::Running(_))
-            && let Some(found) = self.find_kept(kept, server, task_id).await
-            && let Some(end) = &found.value.end
-        {
+        let found = match &self.kept_tasks {
+            Some(kept) if matches!(*task, Task::Running(_)) => {
+                self.find_kept(kept, server, task_id).await
+            }
+            _ => None,
+        };
+        if let Some(end) = found.as_ref().and_then(|found| found.value.end.as_ref()) {
             drop(task.end_elsewhere(end));
         }
         if let Some(call) = task.end(End::Result(came)) {
             let call_id = call.replay.call_id.clone();
-            let session = call.shared.session().scope().session().to_owned();
             let shown = call.finish(result.clone(), None).await;
             drop(task);
-            let end = KeptEnd::result(&session, &call_id, &came);
-            self.tell_end(server, task_id, end).await;
+            if let Some((kept, found)) = self.kept_tasks.as_ref().zip(found) {
+                let end = KeptEnd::result(&call_id, &came);
+                unended(
+                    kept.end((self.server_name(server), task_id), found, end)
+                        .await,
+                );
+            }
             // Nothing is known of its members, so it is in one piece.
             return shown.over(&result);
         }

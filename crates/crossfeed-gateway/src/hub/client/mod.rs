@@ -332,10 +332,11 @@ impl Client {
     }
 
     /// Lets go of the calls whose tasks other processes know to have ended.
-    pub(super) async fn release_ended_tasks(&self) {
+    pub(super) async fn release_ended_tasks(&self) -> Result<(), StoreError> {
         for side in self.sides() {
-            side.tools.release_ended_tasks().await;
+            side.tools.release_ended_tasks().await?;
         }
+        Ok(())
     }
 
     pub(super) fn side_of(&self, link: &ServerConnection) -> Option<Arc<ConnectionSet>> {

@@ -5,7 +5,10 @@ use super::{
     flows::{continued, question, refused_as_unknown},
     *,
 };
-use crate::{pattern::fits, tools::rounds::ROUND_TIME};
+use crate::{
+    pattern::fits,
+    tools::{rounds::ROUND_TIME, tasks::Task},
+};
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::atomic::Ordering, time::Duration};
 
@@ -335,8 +338,13 @@ async fn a_task_goes_on_at_another_gateway() {
         let plain = got("t", "y");
         assert_eq!(told(&all[2], 0, "t", &plain).await, plain);
         let world = World::of(&store, None, servers(), rules()).await;
-        let bob = world.client(caller(named("bob"), session)).await;
-        assert_eq!(told(&bob, 1, "t", &plain).await, plain);
+        for other in [
+            caller(named("bob"), session),
+            caller(named("ada"), Some("2")),
+        ] {
+            let other = world.client(other).await;
+            assert_eq!(told(&other, 1, "t", &plain).await, plain);
+        }
     }
 }
 
@@ -351,10 +359,10 @@ async fn a_task_that_ended_elsewhere_is_let_go() {
         ("u", json!({"taskId": "u", "status": "cancelled"})),
     ] {
         begun(&one, call(), task).await;
-        one.release_ended_tasks().await;
+        one.release_ended_tasks().await.unwrap();
         assert!(one.runs_tasks());
         let shown = told(&two, 1, task, &end).await;
-        one.release_ended_tasks().await;
+        one.release_ended_tasks().await.unwrap();
         assert!(!one.runs_tasks());
         assert_eq!(told(&one, 1, task, &end).await, shown);
     }
@@ -407,4 +415,45 @@ async fn a_task_of_unknown_sources_is_not_recorded_elsewhere() {
     let id = id_of_task(&shown);
     let refused = refusal(&after, refers("c__other", &[&id])).await;
     assert!(refused.contains("are unknown"), "{refused}");
+}
+
+/// Servers acknowledge a cancellation with an empty result, which is none of the task's.
+#[tokio::test]
+async fn a_cancellation_takes_up_no_task() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    begun(&one, params("a__via", json!({})), "t").await;
+    two.task_cancelled(1, "t", &Bytes::from_static(b"{}")).await;
+    assert!(!two.runs_tasks());
+    let shown = told(&two, 1, "t", &got("t", "y")).await;
+    id_of_task(&shown);
+    begun(&one, params("a__via", json!({})), "u").await;
+    let cancelled = json!({"taskId": "u", "status": "cancelled"}).to_string();
+    two.task_cancelled(1, "u", &cancelled.into()).await;
+    one.release_ended_tasks().await.unwrap();
+    assert!(!one.runs_tasks());
+}
+
+/// Requests that are cancelled before the result is recorded leave calls in flight.
+#[tokio::test]
+async fn tasks_that_are_taken_up_are_bounded() {
+    let store = LastingStore::new();
+    let [one, two] = [gateway(&store, None).await, gateway(&store, None).await];
+    let most = one.shared.room.running;
+    for task in 0..most + 3 {
+        let task = format!("t{task}");
+        begun(&one, params("a__via", json!({})), &task).await;
+        let said = Bytes::from(got(&task, "y").to_string());
+        let adopted = two.adopt_task((1, &task), &said, None, std::future::ready(()));
+        adopted.await;
+    }
+    let tasks = two.shared.tasks.lock();
+    let runs = |task: &&Arc<tokio::sync::Mutex<Task>>| {
+        task.try_lock()
+            .is_ok_and(|task| matches!(*task, Task::Running(_)))
+    };
+    assert_eq!(
+        tasks.iter().map(|(_, task)| task).filter(runs).count(),
+        most
+    );
 }
