@@ -3,7 +3,7 @@
 
 use super::store;
 use crate::report::{CommandError, Result, bail};
-use crossfeed::{ErrorCode, error::ErrorBody, store::with_causes};
+use crossfeed::{ErrorCode, error::ErrorBody};
 use crossfeed_gateway::{
     config::GatewayConfig,
     upstream::auth::{self, Browser, LoginError},
@@ -36,13 +36,11 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
         );
     };
     let shared = store::find(config).await;
-    let found = shared.as_ref().ok().and_then(Option::as_ref);
-    auth::login(server, &AddressPrinter { server: name }, found)
+    let shared = shared.as_ref().map(Option::as_ref);
+    let shared = shared.map_err(|error| error.as_str().to_owned());
+    auth::login(server, &AddressPrinter { server: name }, shared)
         .await
         .map_err(|error| failed(name, &error))?;
-    if let Err(error) = shared {
-        return Err(not_shared(name, error.as_str()));
-    }
     // The login counts even if the answer cannot be written.
     let _ = if json {
         writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name }))
@@ -53,12 +51,17 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
 }
 
 fn failed(server: &str, error: &LoginError) -> CommandError {
+    let message = format!("server `{server}`: {error}");
     match error {
-        LoginError::NotShared(error) => not_shared(server, &with_causes(error)),
-        error => {
-            let message = format!("server `{server}`: {error}");
-            ErrorBody::new(ErrorCode::UpstreamUnavailable, message).into()
+        LoginError::NotShared(why) => not_shared(server, why),
+        LoginError::UnknownIssuer { issuer, .. } => {
+            let advice = format!(
+                "run `crossfeed gateway --login {server}` again when the store answers; or, if `{issuer}` is right, make \
+                 it the `issuer` of the configuration's `oauth`"
+            );
+            CommandError::answer(ErrorCode::StoreUnavailable, message).with_advice(advice)
         }
+        _ => ErrorBody::new(ErrorCode::UpstreamUnavailable, message).into(),
     }
 }
 

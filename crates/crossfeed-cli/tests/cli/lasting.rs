@@ -594,5 +594,13 @@ fn gateways_over_one_store_have_one_login() {
     let Run { status, out, .. } = run(&check, "");
     assert_eq!(status, 1, "{out}");
     assert!(out.contains("401"), "{out}");
+    // Nor is the secret sent where no login before, and no configuration, says that it belongs.
+    let new = config("new");
+    let login = [
+        "gateway", "--config", &new, "--state", &broken, "--login", "zoo",
+    ];
+    let Run { status, err, .. } = run(&login, "");
+    assert_eq!(status, 1, "{err}");
+    assert!(err.contains("make it the `issuer`"), "{err}");
     assert_eq!(issued.load(Ordering::SeqCst), 2);
 }

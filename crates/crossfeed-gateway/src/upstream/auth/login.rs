@@ -14,7 +14,7 @@ use crate::{
     upstream::{UpstreamError, http, printable::printable},
 };
 use async_trait::async_trait;
-use crossfeed_store::{ResultStore, StoreError};
+use crossfeed_store::{ResultStore, with_causes};
 use oauth2::{AuthUrl, AuthorizationCode, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope};
 use reqwest::Url;
 use serde::Deserialize;
@@ -96,12 +96,23 @@ pub enum LoginError {
     Store(io::Error),
     /// The token is in the file of this machine alone.
     #[error("the login is in the token file of this machine, but not in the store: {0}")]
-    NotShared(StoreError),
+    NotShared(String),
+    /// Nothing that can be read says which authorization server is the right one.
+    #[error(
+        "the server names `{issuer}` as its authorization server; whether that is the one of the login before stands in the store, which cannot be read: {why}"
+    )]
+    UnknownIssuer {
+        /// Which it names.
+        issuer: String,
+        /// Why the store cannot be read.
+        why: String,
+    },
 }
 
 /// Logs a person in to a server: finds its authorization server, registers there if need be, sends the person's
 /// browser there, and writes the tokens to their file and to the store that gateways have in common, if there is one.
-/// Where the gateway itself logs in ([`Grant::ClientCredentials`]), no browser is used.
+/// Where the gateway itself logs in ([`Grant::ClientCredentials`]), no browser is used. `store` may be why that store cannot
+/// be reached.
 ///
 /// # Errors
 ///
@@ -109,7 +120,7 @@ pub enum LoginError {
 pub async fn login(
     server: &ServerConfig,
     browser: &dyn Browser,
-    store: Option<&Arc<dyn ResultStore>>,
+    store: Result<Option<&Arc<dyn ResultStore>>, String>,
 ) -> Result<(), LoginError> {
     let no_login = |reason| LoginError::NoLogin {
         server: server.name.clone(),
@@ -126,8 +137,10 @@ pub async fn login(
         .as_deref()
         .ok_or_else(|| no_login("there is no directory for tokens"))?;
     let file = Store::new(directory, &server.name, url);
-    let records = store.cloned().and_then(Records::of);
-    let shared = records.map(|records| SharedLogin::new(records, &server.name, url, oauth));
+    let shared = store.map(|store| {
+        let records = store.cloned().and_then(Records::of)?;
+        Some(SharedLogin::new(records, &server.name, url, oauth))
+    });
     let address = http::address(url)?;
     if fetch::check(&address).is_err() {
         return Err(no_login("its `url` is neither https nor on this computer"));
@@ -152,8 +165,9 @@ pub async fn login(
         fetch.check(endpoint).map_err(LoginError::Endpoint)?;
     }
     let found = match &shared {
-        Some(shared) => shared.read().await,
-        None => Ok(None),
+        Ok(Some(shared)) => shared.read().await.map_err(|error| with_causes(&error)),
+        Ok(None) => Ok(None),
+        Err(why) => Err(why.clone()),
     };
     let kept = latest(
         file.read().ok().flatten(),
@@ -162,9 +176,16 @@ pub async fn login(
     // A server that was taken over must not choose who learns the client's secret, and codes.
     let known = oauth.issuer.as_ref();
     let known = known.or(kept.as_ref().map(|kept| &kept.issuer));
-    if known.is_some_and(|known| *known != issuer.issuer) {
-        let issuer = printable(issuer.issuer.as_bytes(), 200);
-        return Err(LoginError::NewIssuer { issuer });
+    let named = || printable(issuer.issuer.as_bytes(), 200);
+    match (known, &found) {
+        (Some(known), _) if *known != issuer.issuer => {
+            return Err(LoginError::NewIssuer { issuer: named() });
+        }
+        (None, Err(why)) => {
+            let (issuer, why) = (named(), why.clone());
+            return Err(LoginError::UnknownIssuer { issuer, why });
+        }
+        _ => {}
     }
     let scopes = scopes(oauth, kept.as_ref(), challenge, supported, &issuer);
     let mut login = Login {
@@ -196,9 +217,9 @@ pub async fn login(
     file.write(&login).map_err(LoginError::Store)?;
     // Not unread: the login before may be at another authorization server.
     found.map_err(LoginError::NotShared)?;
-    if let Some(shared) = shared {
+    if let Some(shared) = shared.map_err(LoginError::NotShared)? {
         let written = shared.write_latest(&login).await;
-        written.map_err(LoginError::NotShared)?;
+        written.map_err(|error| LoginError::NotShared(with_causes(&error)))?;
     }
     Ok(())
 }

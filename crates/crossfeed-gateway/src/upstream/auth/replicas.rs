@@ -512,6 +512,25 @@ async fn upgrade(is_old: bool, steps: &[Step]) {
     assert_eq!(other.call().await, Ok(()));
 }
 
+/// Whatever the lives of their tokens.
+#[tokio::test]
+async fn a_file_of_a_version_before_replaces_no_login_that_was_made_since() {
+    for is_since in [true, false] {
+        let scene = scene().await;
+        let (one, other) = (scene.gateway(), scene.gateway());
+        let mut old = scene.login(0, None);
+        old.expires_at = Some(unix_time_in(Duration::from_secs(12 * 3600)));
+        scene.file(&one).write(&old).unwrap();
+        let minute = Duration::from_secs(60);
+        let at = unix_time_in(minute) - if is_since { 0 } else { 120 };
+        scene.log_in(&other, at);
+        other.call().await.unwrap();
+        let said = one.call().await;
+        let kept = scene.file(&one).read().unwrap().unwrap();
+        assert_eq!(kept.logged_in_at == Some(at), is_since, "{said:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_gateway_without_a_store_renews_the_same_file() {
     let scene = scene().await;

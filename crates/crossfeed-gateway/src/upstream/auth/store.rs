@@ -71,6 +71,9 @@ pub(super) struct Login {
     /// What the server said that it wants beside these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) wanted: Vec<String>,
+    /// When the file was written from which it was read, in seconds since 1970.
+    #[serde(skip)]
+    pub(super) written_at: Option<u64>,
 }
 
 impl Login {
@@ -88,12 +91,16 @@ impl Login {
     }
 
     /// Whether its tokens replace those of the other: a later login, or the same renewed more often. Where a version of
-    /// before wrote one of them, which counts neither, those that expire later.
+    /// before wrote one of them, which counts neither, those that expire later; but its file is not later than a login
+    /// that was made after that.
     pub(super) fn is_later_than(&self, other: &Self) -> bool {
         let order = |login: &Self| (login.logged_in_at, login.renewals);
         match (self.expires_at, other.expires_at) {
             (Some(own), Some(others))
-                if own != others && (self.is_uncounted() || other.is_uncounted()) =>
+                if own != others
+                    && (self.is_uncounted() || other.is_uncounted())
+                    && !self.was_written_before(other)
+                    && !other.was_written_before(self) =>
             {
                 own > others
             }
@@ -104,6 +111,14 @@ impl Login {
     /// Whether a version wrote it that counts no renewals.
     fn is_uncounted(&self) -> bool {
         self.logged_in_at.is_none() && self.renewals == 0
+    }
+
+    /// Whether a version that counts nothing wrote its file before a person, or the gateway itself, made the other login.
+    fn was_written_before(&self, other: &Self) -> bool {
+        let written = self.written_at.filter(|_| self.is_uncounted());
+        written
+            .zip(other.logged_in_at)
+            .is_some_and(|(written, login)| written < login)
     }
 
     /// The same to be written in place of `other`: one that was not counted is from then on.
@@ -146,10 +161,13 @@ impl Store {
         let Some(file) = private_file::open(&self.0)? else {
             return Ok(None);
         };
+        let written = file.metadata().and_then(|about| about.modified()).ok();
+        let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         // Its text is a secret, and what the reader says of it may quote it.
-        serde_json::from_reader(io::BufReader::new(file))
-            .map(Some)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not readable"))
+        let mut login: Login = serde_json::from_reader(io::BufReader::new(file))
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not readable"))?;
+        login.written_at = written.map(|since| since.as_secs());
+        Ok(Some(login))
     }
 
     /// Waits until no other process renews these tokens; none does until what is returned is dropped.

@@ -262,7 +262,7 @@ impl Scene {
     async fn login_over(&self, store: Option<&Arc<LastingStore>>) -> Result<(), LoginError> {
         let store = store.map(|store| Arc::clone(store) as Arc<dyn ResultStore>);
         let person = Person(Arc::clone(&self.running));
-        login(&self.server, &person, store.as_ref()).await
+        login(&self.server, &person, Ok(store.as_ref())).await
     }
 
     fn store(&self) -> Store {
@@ -692,7 +692,12 @@ fn a_child_process_has_no_login() {
         let nobody = scene(World::default(), OAuthConfig::default())
             .await
             .running;
-        login(&ServerConfig::new("s", transport), &Person(nobody), None).await
+        login(
+            &ServerConfig::new("s", transport),
+            &Person(nobody),
+            Ok(None),
+        )
+        .await
     });
     let error = error.unwrap_err().to_string();
     assert_eq!(error, "`s` has no login: it is a child process");
@@ -811,6 +816,16 @@ fn the_authorization_server_of_the_login_in_the_store_is_the_one() {
         fs::remove_dir_all(&scene.directory.0).unwrap();
         let error = scene.login_over(Some(&store)).await.unwrap_err();
         assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
+        // While it cannot be read, no other is trusted, either.
+        store.is_away.store(true, Ordering::Relaxed);
+        let unread = scene.login_over(Some(&store)).await.unwrap_err();
+        let person = Person(Arc::clone(&scene.running));
+        let unreached = login(&scene.server, &person, Err("away".to_owned())).await;
+        for error in [unread, unreached.unwrap_err()] {
+            assert!(matches!(error, LoginError::UnknownIssuer { .. }), "{error}");
+        }
+        let asked = ["register", "authorize", "token"].map(|path| scene.running.seen(path));
+        assert!(asked.concat().is_empty(), "{asked:?}");
     });
 }
 
