@@ -67,7 +67,14 @@ struct Seen {
 struct KeptState {
     own: OwnedRecord,
     has_ended: bool,
+    /// When it last could not be found out whether the record is this process's.
+    failed_at: Option<Instant>,
 }
+
+/// Another request has found out that the store does not say whose a session is.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot say whether the session is this replica's")]
+struct NotSeen;
 
 /// A session is not kept.
 #[derive(Debug, thiserror::Error)]
@@ -251,6 +258,7 @@ impl Client {
             turn: tokio::sync::Mutex::new(KeptState {
                 own,
                 has_ended: false,
+                failed_at: None,
             }),
             is_behind: AtomicBool::new(false),
             has_moved: AtomicBool::new(false),
@@ -265,11 +273,7 @@ impl Client {
 
     /// Writes what is kept of the session, if it is one that lasts and has begun.
     pub(super) async fn save(&self) -> Result<(), NotKept> {
-        let begun = {
-            let state = self.state.lock();
-            state.session.clone().zip(state.revision)
-        };
-        match begun {
+        match self.begun_session() {
             Some((side, agreed)) => self.save_as(&side, agreed).await,
             None => Ok(()),
         }
@@ -285,6 +289,16 @@ impl Client {
             return Ok(());
         };
         let mut kept = kept_as.turn.lock().await;
+        self.write_in(kept_as, &mut kept, side, agreed).await
+    }
+
+    async fn write_in(
+        &self,
+        kept_as: &KeptAs,
+        kept: &mut KeptState,
+        side: &ConnectionSet,
+        agreed: Revision,
+    ) -> Result<(), NotKept> {
         if kept.has_ended {
             return Ok(());
         }
@@ -303,6 +317,12 @@ impl Client {
                 Err(NotKept::Moved)
             }
         }
+    }
+
+    /// The session, once it has begun.
+    fn begun_session(&self) -> Option<(Arc<ConnectionSet>, Revision)> {
+        let state = self.state.lock();
+        state.session.clone().zip(state.revision)
     }
 
     fn record(&self, side: &ConnectionSet, agreed: Revision) -> SessionRecord {
@@ -388,11 +408,43 @@ impl Client {
         if self.has_moved() || kept_as.is_seen_in(replica.term()) {
             return Ok(!self.has_moved());
         }
+        let asked = Instant::now();
         replica.renew_if_over().await?;
-        if kept_as.look(replica).await? {
+        let mut kept = kept_as.turn.lock().await;
+        if kept.failed_at.is_some_and(|at| at > asked) {
+            let (source, retry) = (Box::new(NotSeen), true);
+            return Err(StoreError::Unavailable { source, retry });
+        }
+        let looked = self.look_in(kept_as, &mut kept, replica).await;
+        if looked.is_err() {
+            kept.failed_at = Some(Instant::now());
+        }
+        looked
+    }
+
+    /// Looks whether the session is this process's still, once for all who ask at the same time: also one that knows of no
+    /// replicas may have taken it up.
+    async fn look_in(
+        &self,
+        kept_as: &KeptAs,
+        kept: &mut KeptState,
+        replica: &Replica,
+    ) -> Result<bool, StoreError> {
+        // Until it was its turn, that may have come to be over.
+        replica.renew_if_over().await?;
+        let term = replica.term();
+        if self.has_moved() || kept_as.is_seen_in(term) {
             return Ok(!self.has_moved());
         }
-        match self.save().await {
+        let (at, seen) = (Instant::now(), kept_as.seen.lock().term);
+        if term == Some(seen) && kept.own.is_own().await? {
+            kept_as.seen.lock().at = at;
+            return Ok(!self.has_moved());
+        }
+        let Some((side, agreed)) = self.begun_session() else {
+            return Ok(true);
+        };
+        match self.write_in(kept_as, kept, &side, agreed).await {
             Ok(()) => Ok(true),
             Err(NotKept::Moved) => Ok(false),
             Err(NotKept::Store(error)) => Err(error),
@@ -421,22 +473,6 @@ impl KeptAs {
     fn is_seen_in(&self, term: Option<u64>) -> bool {
         let seen = self.seen.lock();
         term == Some(seen.term) && seen.at.elapsed() < LEASE_TIME
-    }
-
-    /// Whether the record is as it was, once for all who ask at the same time: one that knows of no replicas may have
-    /// taken the session up. False in another term, where that is not enough.
-    async fn look(&self, replica: &Replica) -> Result<bool, StoreError> {
-        let kept = self.turn.lock().await;
-        let term = replica.term();
-        if self.is_seen_in(term) {
-            return Ok(true);
-        }
-        let (at, seen) = (Instant::now(), self.seen.lock().term);
-        if term != Some(seen) || !kept.own.is_own().await? {
-            return Ok(false);
-        }
-        self.seen.lock().at = at;
-        Ok(true)
     }
 
     fn moves(&self) {

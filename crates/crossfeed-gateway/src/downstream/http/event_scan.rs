@@ -2,6 +2,8 @@
 
 /// What stands before the message of an event.
 const DATA: &[u8] = b"data: ";
+/// What stands before the id of an event.
+const ID: &[u8] = b"id:";
 /// Bytes of a member's name that are kept: more than those of the names that are looked for.
 const MAX_NAME: usize = 7;
 
@@ -11,7 +13,7 @@ pub(super) struct EventScan {
     /// How many line ends are last, two at most.
     ends: usize,
     has_begun: bool,
-    /// The first event has an id.
+    /// An event has an id.
     pub(super) names_events: bool,
     has_answer: bool,
     line: Line,
@@ -20,6 +22,8 @@ pub(super) struct EventScan {
 /// A line as far as it was read.
 #[derive(Default)]
 struct Line {
+    /// How much of [`ID`] was read; all of it where the line begins otherwise.
+    id: usize,
     /// How much of [`DATA`] was read.
     data: usize,
     /// It begins otherwise.
@@ -42,10 +46,13 @@ impl EventScan {
             last
         };
         self.ends = self.ends.min(2);
-        self.names_events |= !self.has_begun && bytes.starts_with(b"id:");
         self.has_begun = true;
         // The answer is the last event.
-        self.has_answer = self.has_answer || bytes.iter().any(|byte| self.line.read(*byte));
+        self.has_answer = self.has_answer
+            || bytes.iter().any(|byte| {
+                self.names_events |= self.line.is_id(*byte);
+                self.line.read(*byte)
+            });
     }
 
     /// Whether an answer can be put behind it: it ends between two events, none of which is the answer.
@@ -55,6 +62,13 @@ impl EventScan {
 }
 
 impl Line {
+    /// Whether the line is the id of an event, once the byte that shows it comes.
+    fn is_id(&mut self, byte: u8) -> bool {
+        let is_next = ID.get(self.id) == Some(&byte);
+        self.id = if is_next { self.id + 1 } else { ID.len() };
+        is_next && self.id == ID.len()
+    }
+
     /// Whether the message has a result or an error, once the byte that shows it was read.
     fn read(&mut self, byte: u8) -> bool {
         if byte == b'\n' {
@@ -172,6 +186,7 @@ mod tests {
             kind in prop::sample::select(vec!["method", "result", "error"]),
             order in Just([0, 1, 2]).prop_shuffle(),
             spaced: bool,
+            start in prop::sample::select(vec!["", ": \n\n", "id: 1-0\n", ": \n\nid: 1-0\n", "x\nid:1\n"]),
             cuts in prop::collection::vec(0_usize..20, 0..20),
         ) {
             let id = if id.is_string() { id } else { 7.into() };
@@ -180,8 +195,9 @@ mod tests {
             let members = order.map(|at| members[at].clone());
             let text = format!("{{{}}}", members.join(if spaced { " , " } else { "," }));
             let message = Message::parse(text.clone()).unwrap();
-            let text = format!(": \n\nid: 1-0\ndata: \n\ndata: {text}\n\n");
+            let text = format!("{start}data: \n\ndata: {text}\n\n");
             let scan = scanned(&text, &cuts);
+            prop_assert_eq!(scan.names_events, start.contains("id"), "{}", start);
             prop_assert!(scan.ends == 2);
             prop_assert_eq!(!scan.lacks_answer(), message.kind().is_answer(), "{}", text);
         }

@@ -390,6 +390,10 @@ impl Http {
                 let mut is_counted = false;
                 if self.peers.is_none() {
                     self.count(&who, &mut is_counted).await?;
+                } else {
+                    // It is known later who counts it: until then it costs little where that is known already.
+                    let checked = self.rates.check(&who);
+                    checked.map_err(|exceeded| too_many(&exceeded))?;
                 }
                 let posted = Arc::clone(&self).post(request, &who, &mut is_counted);
                 let answered = posted.await;

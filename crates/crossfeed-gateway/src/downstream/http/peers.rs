@@ -238,6 +238,7 @@ impl Http {
         // Until it is answered, it runs here, too.
         let runs = self.running.hold();
         loop {
+            self.goes_on(id)?;
             let peer = match self.session(headers, principal, id).await? {
                 Place::Here(session) => return Ok(Route::Session(session)),
                 Place::There(peer) => peer,
@@ -268,7 +269,7 @@ impl Http {
                 // Its sessions stay where they are for as long as it is alive.
                 Err(NoAnswer::Unsent) => {}
             }
-            if !attempts.wait().await {
+            if !self.waits(&mut attempts).await {
                 self.forget(headers);
                 tracing::warn!(
                     address = peer.address,
@@ -291,16 +292,46 @@ impl Http {
         headers: &HeaderMap,
         message: Option<&Message>,
     ) -> Option<Answer> {
-        let (first, peer) = session.before.as_ref()?;
-        let is_of = number.is_none_or(|number| is_of_process(number, *first));
-        if !is_of || !self.is_alive(peer).await {
+        let (first, peer) = session.before()?;
+        if number.is_some_and(|number| !is_of_process(number, first)) {
+            return None;
+        }
+        if !self.is_alive(&peer).await {
+            session.forget_before();
             return None;
         }
         let mut headers = headers.clone();
         headers.insert(header::SENT_ON, HeaderValue::from_static(FOR_BEFORE));
-        let response = self.send_on(peer, method, &headers, message).await.ok()?;
+        let response = self.send_on(&peer, method, &headers, message).await.ok()?;
+        // Of the session nothing is left there, and not only of one stream.
+        if message.is_some() && response.status() == StatusCode::MISDIRECTED_REQUEST {
+            session.forget_before();
+        }
         let is_taken = response.status().is_success();
-        is_taken.then(|| self.pass_back(response, peer.clone(), None, None))
+        is_taken.then(|| self.pass_back(response, peer, None, None))
+    }
+
+    /// Sends what was taken here to the replica that had the session before, too. The client does not wait for that; what
+    /// cannot be sent soon, or beside many others, is dropped.
+    pub(super) fn tell_before(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        headers: &HeaderMap,
+        message: Message,
+    ) {
+        if session.before().is_none() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&session.tells).try_acquire_owned() else {
+            return;
+        };
+        let (http, session, headers) = (Arc::clone(self), Arc::clone(session), headers.clone());
+        let runs = self.running.hold();
+        tokio::spawn(async move {
+            let (_permit, _runs) = (permit, runs);
+            let told = http.had_before(&session, None, Method::POST, &headers, Some(&message));
+            let _ = timeout(REACH_TIMEOUT, told).await;
+        });
     }
 
     /// The answer of the replica at which a call waits that a request without a session continues; none if it is to be
@@ -329,6 +360,7 @@ impl Http {
         let runs = self.running.hold();
         let mut attempts = Attempts::new();
         loop {
+            self.goes_on(message.id())?;
             let sent = self.send_on(&peer, Method::POST, headers, Some(message));
             let sent = sent.await;
             *is_counted |= !matches!(sent, Err(NoAnswer::Unsent));
@@ -340,7 +372,7 @@ impl Http {
                 Err(NoAnswer::Lost) => return Ok(Some(json(StatusCode::OK, &lost))),
                 Err(NoAnswer::Unsent) => {}
             }
-            if !attempts.wait().await {
+            if !self.waits(&mut attempts).await {
                 let what =
                     "the replica at which the call waits cannot be reached: send the request again";
                 let error = RpcError::new(code::INTERNAL, what);
@@ -395,6 +427,23 @@ impl Http {
                     return Err(NoAnswer::Lost);
                 }
             }
+        }
+    }
+
+    /// Refuses what a process that ends would send on, or take up.
+    fn goes_on(&self, id: Option<&Id>) -> Result<(), Box<Answer>> {
+        if *self.ends.borrow() {
+            let what = "this replica ends: send the request again";
+            return Err(later(id, &RpcError::new(code::INTERNAL, what)));
+        }
+        Ok(())
+    }
+
+    /// Waits for the next attempt, or the end of this process; false where there is none.
+    async fn waits(&self, attempts: &mut Attempts) -> bool {
+        tokio::select! {
+            waited = attempts.wait() => waited,
+            () = self.ended() => true,
         }
     }
 

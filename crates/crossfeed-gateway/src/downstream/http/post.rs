@@ -149,19 +149,21 @@ impl Http {
         let session = Arc::clone(&busy);
         if message.kind() != Kind::Request {
             let number = answered_number(&message);
-            let is_before = number.is_some_and(|number| !session.has_counted(number));
-            if is_before || (is_cancellation(&message) && !is_for_before(headers)) {
+            if number.is_some_and(|number| !session.has_counted(number)) {
                 let post = Method::POST;
                 let taken = self.had_before(&session, number, post, headers, Some(&message));
-                if let Some(answer) = taken.await
-                    && is_before
-                {
+                if let Some(answer) = taken.await {
                     *is_counted = true;
                     return Ok(answer);
                 }
             }
             self.count(principal, is_counted).await?;
-            return Ok(deliver(&session.client, message).await);
+            let is_for_both = is_cancellation(&message) && !is_for_before(headers);
+            let delivered = deliver(&session.client, message.clone()).await;
+            if is_for_both {
+                self.tell_before(&session, headers, message);
+            }
+            return Ok(delivered);
         }
         self.count(principal, is_counted).await?;
         let beginning = begins.then(|| NewSession {

@@ -112,15 +112,26 @@ impl Rates {
         Self(tokens.iter().filter_map(bucket).collect())
     }
 
+    /// Whether a request would be refused by what is known here. Counts nothing, and asks no store.
+    pub(super) fn check(&self, principal: &Principal) -> Result<(), RateExceeded> {
+        match self.bucket(principal) {
+            Some(bucket) => bucket.check(),
+            None => Ok(()),
+        }
+    }
+
     /// Counts a request.
     pub(super) async fn count(&self, principal: &Principal) -> Result<(), RateExceeded> {
-        let bucket = match principal {
-            Principal::Named(name) => self.0.get(name),
-            Principal::Local | Principal::Anonymous => None,
-        };
-        match bucket {
+        match self.bucket(principal) {
             Some(bucket) => bucket.take().await,
             None => Ok(()),
+        }
+    }
+
+    fn bucket(&self, principal: &Principal) -> Option<&Bucket> {
+        match principal {
+            Principal::Named(name) => self.0.get(name),
+            Principal::Local | Principal::Anonymous => None,
         }
     }
 }
@@ -159,6 +170,21 @@ impl Bucket {
                 alone_until: None,
             }),
         }
+    }
+
+    fn check(&self) -> Result<(), RateExceeded> {
+        // While another request is counted, it is not known.
+        let Ok(state) = self.state.try_lock() else {
+            return Ok(());
+        };
+        let now = Instant::now();
+        let is_alone = state.alone_until.is_some_and(|until| now < until);
+        // The store may know better.
+        let asks = self.shared.is_some() && state.version.is_none() && !is_alone;
+        if asks || state.slice.has_any(now) {
+            return Ok(());
+        }
+        self.after(&state, NonZeroU32::MIN).map(drop)
     }
 
     async fn take(&self) -> Result<(), RateExceeded> {
@@ -331,12 +357,16 @@ impl Drop for Waiting<'_> {
 }
 
 impl Slice {
+    fn has_any(&self, now: Instant) -> bool {
+        self.left > 0 && now < self.until
+    }
+
     /// Lets a request in, if there is one left.
     fn take(&mut self, now: Instant) -> bool {
-        if now >= self.until {
+        let is_there = self.has_any(now);
+        if !is_there {
             self.left = 0;
         }
-        let is_there = self.left > 0;
         self.left -= u32::from(is_there);
         self.used = self.used.saturating_add(u32::from(is_there));
         is_there
@@ -386,7 +416,11 @@ mod tests {
 
     async fn count(rates: &Rates, name: &str) -> Result<(), Duration> {
         let principal = Principal::Named(name.to_owned());
+        let checked = rates.check(&principal);
         let counted = rates.count(&principal).await;
+        if checked.is_err() {
+            assert_eq!(counted, checked, "known before");
+        }
         counted.map_err(|exceeded| exceeded.wait)
     }
 
@@ -395,6 +429,7 @@ mod tests {
             assert_eq!(count(rates, "ada").await, Ok(()));
         }
         assert_eq!(count(rates, "ada").await, Err(Duration::from_secs(20)));
+        assert!(rates.check(&Principal::Named("ada".to_owned())).is_err());
         for _ in 0..100 {
             assert_eq!(count(rates, "bob").await, Ok(()));
         }

@@ -20,12 +20,18 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::OwnedMutexGuard, time::Instant};
+use tokio::{
+    sync::{OwnedMutexGuard, Semaphore},
+    time::Instant,
+};
 
 /// What a session keeps of streams that are over, so that a client whose connection broke gets the answer
 /// after all.
 const MAX_ENDED_STREAMS: usize = 64;
 const MAX_ENDED_BYTES: usize = 4 << 20;
+
+/// Messages that are on their way to the replica that had a session before.
+const MAX_TELLS: usize = 64;
 
 /// All sessions.
 pub(super) struct Sessions {
@@ -44,7 +50,9 @@ pub(super) struct Session {
     pub(super) id: String,
     pub(super) client: Arc<dyn HubClient>,
     /// The replica that had it when this one took it up, and the first of the numbers that were counted there.
-    pub(super) before: Option<(u64, Peer)>,
+    before: Mutex<Option<(u64, Peer)>>,
+    /// Messages that are for that one, too, and on their way.
+    pub(super) tells: Arc<Semaphore>,
     principal: Principal,
     /// What belongs to no request. Its number is the first of this process.
     standalone: Arc<Stream>,
@@ -174,7 +182,8 @@ impl Sessions {
         let session = Arc::new(Session {
             id: id.to_owned(),
             client: connect(known, standalone.clone()),
-            before,
+            before: Mutex::new(before),
+            tells: Arc::new(Semaphore::new(MAX_TELLS)),
             principal: principal.clone(),
             standalone,
             streams: Mutex::default(),
@@ -323,6 +332,16 @@ impl Session {
     /// Whether a number was counted here.
     pub(super) fn has_counted(&self, number: u64) -> bool {
         is_of_process(number, self.standalone.number())
+    }
+
+    /// The replica that had it before, and the first of the numbers that were counted there, as long as something of it
+    /// may run there.
+    pub(super) fn before(&self) -> Option<(u64, Peer)> {
+        self.before.lock().clone()
+    }
+
+    pub(super) fn forget_before(&self) {
+        *self.before.lock() = None;
     }
 
     fn idle(&self) -> Duration {

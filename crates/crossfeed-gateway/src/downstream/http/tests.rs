@@ -25,6 +25,7 @@ const LIMIT: usize = 2000;
 /// A gateway that serves until it is dropped, or told to stop.
 struct Served {
     hub: Arc<FakeHub>,
+    http: Arc<Http>,
     address: SocketAddr,
     stop: tokio::sync::oneshot::Sender<()>,
     task: tokio::task::JoinHandle<()>,
@@ -49,11 +50,12 @@ async fn served_with(change: impl FnOnce(&mut ListenConfig, &mut Limits)) -> Ser
     let hub = Arc::new(FakeHub::within(budget));
     let http = Http::new(hub.clone(), &listen, &limits, Metrics::new());
     let (stop, stopped) = tokio::sync::oneshot::channel();
-    let task = tokio::spawn(http.serve(listener, async {
+    let task = tokio::spawn(Arc::clone(&http).serve(listener, async {
         let _ = stopped.await;
     }));
     Served {
         hub,
+        http,
         address,
         stop,
         task,

@@ -554,6 +554,61 @@ async fn a_session_in_use_is_looked_at_once_in_the_time_of_a_lease() {
     assert_eq!(store.keys("session").len(), 1);
 }
 
+/// Those who ask while it hangs do not wait for each other, whether it is only looked at or to be written again.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_waited_for_once() {
+    let hang = Duration::from_secs(2);
+    for is_lost in [false, true] {
+        let store = LastingStore::new();
+        let one = replica(&store, "http://one").await;
+        let (client, _server) = begun(&one, "s1", "alice").await;
+        if is_lost {
+            // Another term.
+            store.lose_records();
+        }
+        stay(&one).await;
+        store.hangs.store(true, Ordering::Relaxed);
+        let begun = tokio::time::Instant::now();
+        let asked = (0..20).map(|_| client.client.is_own());
+        for is_own in join_all(asked).await {
+            assert!(is_own.is_err());
+        }
+        assert!(begun.elapsed() < 2 * hang, "{:?}", begun.elapsed());
+        store.hangs.store(false, Ordering::Relaxed);
+        assert!(client.client.is_own().await.unwrap());
+    }
+}
+
+/// What was written in a term that is over says nothing of the next.
+#[tokio::test(start_paused = true)]
+async fn a_replica_whose_time_is_over_before_its_turn_says_first_that_it_lives() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let (client, _server) = begun(&one, "s1", "alice").await;
+    store.lose_records();
+    stay(&one).await;
+    // The lease ends while a write hangs.
+    tokio::time::sleep(Duration::from_millis(3_900)).await;
+    store.hangs.store(true, Ordering::Relaxed);
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(1_950)).await;
+        store.hangs.store(false, Ordering::Relaxed);
+    };
+    let asked = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        client.client.is_own().await
+    };
+    let (_, is_own, ()) = tokio::join!(client.client.renew(), asked, back);
+    assert!(is_own.unwrap());
+    let reads = store.reads.load(Ordering::Relaxed);
+    assert!(client.client.is_own().await.unwrap());
+    assert_eq!(
+        store.reads.load(Ordering::Relaxed),
+        reads,
+        "seen in this term"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_without_a_place_here_is_free_for_other_replicas() {
     let store = LastingStore::new();

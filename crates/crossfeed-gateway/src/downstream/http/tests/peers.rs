@@ -595,7 +595,11 @@ async fn what_belongs_to_a_call_reaches_the_replica_that_had_its_session() {
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     entry.check("POST /mcp", &session, cancelled, 202, "").await;
-    assert_eq!(came("notifications/cancelled"), (true, true));
+    assert!(came("notifications/cancelled").1);
+    before
+        .hub
+        .until(|_| came("notifications/cancelled").0)
+        .await;
     drop(call);
     let resumes = format!("{session}|last-event-id: {event}");
     let mut stream = entry.ask("GET /mcp", &resumes, "").await;
@@ -610,4 +614,78 @@ async fn what_belongs_to_a_call_reaches_the_replica_that_had_its_session() {
     assert_eq!(came("late"), (false, true));
     let mut stream = now.ask("GET /mcp", &resumes, "").await;
     stream.until("upstream.outcome_unknown").await;
+}
+
+/// Whatever becomes of the replica that had its session before.
+#[tokio::test]
+async fn a_cancellation_waits_for_no_other_replica() {
+    const GONE: &str = "HTTP/1.1 421 Misdirected Request\r\ncontent-length: 0\r\n\r\n";
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    for (before, is_forgotten) in [("", false), (GONE, true)] {
+        let now = replica_of(Some(fake_replica(before).await)).await;
+        *now.hub.kept.lock() = Some(kept().await);
+        let cancels = now.check("POST /mcp", SESSION, cancelled, 202, "");
+        timeout(Duration::from_secs(1), cancels).await.unwrap();
+        let came = now.hub.client(0).came();
+        assert!(came[0].contains("cancelled"), "{came:?}");
+        let has_before = || {
+            let all = now.http.sessions.all_of("x", &Principal::Anonymous);
+            all[0].before().is_some()
+        };
+        for _ in 0..50 {
+            if is_forgotten && !has_before() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(has_before(), !is_forgotten);
+    }
+}
+
+/// Nothing is tried again, or taken up, by a process that ends.
+#[tokio::test]
+async fn what_is_sent_on_by_a_process_that_ends_is_refused_at_once() {
+    let entry = served_with(|listen, limits| {
+        listen.advertise = Some(format!("http://{}", listen.address));
+        (limits.drain, limits.shutdown) = (Some(Duration::ZERO), Duration::from_millis(500));
+    })
+    .await;
+    *entry.hub.peer.lock() = Some(other(fake_replica("").await));
+    let listed = entry.post(SESSION, &request(8, "tools/list")).await;
+    let called = entry.post(SESSION, &request(9, "tools/call")).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    entry.stop.send(()).unwrap();
+    let (listed, called) = tokio::join!(listed.end(), called.end());
+    assert!(listed.starts_with("HTTP/1.1 503"), "{listed}");
+    assert!(called.contains("upstream.outcome_unknown"), "{called}");
+    let is_soon = timeout(Duration::from_secs(1), entry.task).await;
+    is_soon.unwrap().unwrap();
+}
+
+/// A holder of whom it is known here is refused before anything is read.
+#[tokio::test]
+async fn a_holder_beyond_its_rate_costs_no_look() {
+    let entry = served_with(|listen, _| {
+        listen.advertise = Some(format!("http://{}", listen.address));
+        listen.anonymous = false;
+        let mut ada = TokenConfig::new("ada", "0123456789abcdef");
+        let requests = std::num::NonZeroU32::MIN;
+        let per = Duration::from_secs(3600);
+        ada.rate = Some(Rate { requests, per });
+        listen.tokens = vec![ada];
+    })
+    .await;
+    let headers = format!("authorization: Bearer 0123456789abcdef|{SESSION}");
+    entry
+        .check("POST /mcp", &headers, &request(1, "x"), 404, "")
+        .await;
+    let looks = entry.hub.looks.load(Ordering::Acquire);
+    let late = format!("{headers}|content-type: text/plain");
+    for headers in [&headers, &late] {
+        entry
+            .check("POST /mcp", headers, &request(1, "x"), 429, "retry-after")
+            .await;
+    }
+    assert_eq!(entry.hub.looks.load(Ordering::Acquire), looks);
 }
