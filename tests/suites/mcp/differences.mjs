@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PATIENCE_MS = 20_000;
+const READ_TIMEOUT_MS = 20_000;
 
 export async function differences({ cache, gateway, fixture, work }) {
   const everything = join(cache, 'servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js');
@@ -116,7 +116,7 @@ function ask([command, ...args], calls) {
     try {
       for (const [at, call] of [...common, ...calls].entries()) {
         const answered = new Promise((resolve) => {
-          const timer = setTimeout(resolve, PATIENCE_MS);
+          const timer = setTimeout(resolve, READ_TIMEOUT_MS);
           waiting = (id) => id === at + 1 && (clearTimeout(timer), resolve());
         });
         send({ id: at + 1, ...call });

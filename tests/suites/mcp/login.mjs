@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 /** How often a person logs in before they give up. */
 const LOGINS = 3;
 /** Scenarios run side by side, many at once. */
-const PATIENCE_MS = 60_000;
+const READ_TIMEOUT_MS = 60_000;
 const NAME = 'scenario';
 
 const { values: options, positionals } = parseArgs({
@@ -94,7 +94,7 @@ async function login() {
 /** Opens the address as a browser does: the authorization server sends back at once. What was said where it fails. */
 function loginOnce() {
   const child = spawn(options.gateway, ['gateway', '--config', file, '--login', NAME], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), READ_TIMEOUT_MS);
   const problems = [];
   createInterface({ input: child.stderr }).on('line', (line) => {
     const address = /^ {2}(https?:\/\/\S+)$/.exec(line)?.[1];
@@ -125,7 +125,7 @@ function start() {
     request: (method, params) =>
       new Promise((resolve, reject) => {
         const id = waiting.size + 1;
-        const late = setTimeout(() => reject(new Error(`${method}: no answer`)), PATIENCE_MS);
+        const late = setTimeout(() => reject(new Error(`${method}: no answer`)), READ_TIMEOUT_MS);
         ended.then(() => {
           clearTimeout(late);
           reject(new Error(`${method}: the gateway ended`));

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PATIENCE_MS = 20_000;
+const READ_TIMEOUT_MS = 20_000;
 
 /** Starts a program and waits for the first URL on one of its streams. */
 function start(command, args, stream, log) {
@@ -25,7 +25,7 @@ function start(command, args, stream, log) {
       child.kill('SIGKILL');
       reject(new Error(`${command} ${args.join(' ')}: ${why}`));
     };
-    const timer = setTimeout(() => give('does not listen'), PATIENCE_MS);
+    const timer = setTimeout(() => give('does not listen'), READ_TIMEOUT_MS);
     child.once('error', (problem) => give(problem.message));
     let said = '';
     child[stream].on('data', (bytes) => {

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGateway } from './processes.mjs';
 
-const PATIENCE_MS = 20_000;
+const READ_TIMEOUT_MS = 20_000;
 const REVISION = '2026-07-28';
 const REDIS = process.env.CROSSFEED_REDIS_SERVER ?? 'redis-server';
 /** Headers of one connection, which are not passed on. */
@@ -49,7 +49,7 @@ async function startRedis(folder) {
     child.kill('SIGKILL');
     await ended;
   };
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + READ_TIMEOUT_MS;
   while (!(await listens(port))) {
     if (child.exitCode !== null || Date.now() > end) {
       await stop();
