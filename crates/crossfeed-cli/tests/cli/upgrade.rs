@@ -40,7 +40,7 @@ async fn load(server: &Server, keys: &Value) {
                 let turned = pairs.map(|[member, score]| [score, member]);
                 ("ZADD", turned.flatten().collect())
             }
-            other => panic!("{other}"),
+            other => (other, Vec::new()),
         };
         let words: Vec<&str> = [command, key]
             .into_iter()

@@ -183,16 +183,16 @@ impl Gateway {
         let limits = &self.config.limits;
         let often = limits.result_idle.min(limits.result_age);
         let often = often.clamp(Duration::from_secs(1), Duration::from_secs(60));
-        let mut released = Instant::now();
         let mut ticks = tokio::time::interval(often);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut released = Instant::now();
         loop {
-            ticks.tick().await;
+            let tick = ticks.tick().await;
             self.tools.sweep().await;
-            if released.elapsed() < RELEASE_INTERVAL {
+            if tick < released + RELEASE_INTERVAL {
                 continue;
             }
-            released = Instant::now();
+            released = tick;
             for client in self.every_client() {
                 if let Err(error) = client.release_ended_tasks().await {
                     tracing::debug!(target: "crossfeed::gateway", error = with_causes(&error), "cannot look which tasks ended elsewhere");

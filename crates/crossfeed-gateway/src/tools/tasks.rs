@@ -290,7 +290,12 @@ impl ClientTools {
             if !runs {
                 continue;
             }
-            let found = kept.find(shared.server_name(server), &task_id).await?;
+            let found = match kept.find(shared.server_name(server), &task_id).await {
+                Err(error @ StoreError::Unavailable { .. }) => return Err(error),
+                // What one record is no other hangs on.
+                Err(_) => continue,
+                Ok(found) => found,
+            };
             if let Some(end) = found.and_then(|found| found.value.end) {
                 drop(task.lock().await.end_elsewhere(&end));
             }

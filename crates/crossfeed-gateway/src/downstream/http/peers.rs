@@ -296,8 +296,8 @@ impl Http {
         if number.is_some_and(|number| !is_of_process(number, first)) {
             return None;
         }
+        // Its record may be written again.
         if !self.is_alive(&peer).await {
-            session.forget_before();
             return None;
         }
         let mut headers = headers.clone();

@@ -887,11 +887,13 @@ fn a_response_that_is_cut_at_any_byte_is_no_answer_and_is_not_asked_for_again() 
 }
 
 /// The processor time of the thread that serves others while a client gets an answer with this result.
-fn served(result: &str, reply: fn(&str) -> Reply, is_event: bool) -> Duration {
+fn served(result: &str, is_event: bool) -> Duration {
     let mut text = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#);
     let bytes = text.len();
+    let mut reply: fn(&str) -> Reply = json;
     if is_event {
         text = format!("data: {text}\n\n");
+        reply = stream;
     }
     let (sender, served) = std::sync::mpsc::channel();
     run(async move {
@@ -918,9 +920,8 @@ fn large_answers_are_read_off_the_threads_that_serve_others() {
     let (values, indexed) = crate::apart::many_values();
     // As many bytes, which take as long to come and no time to index.
     let one = format!("\"{}\"", "a".repeat(values.len() - 2));
-    let replies: [(fn(&str) -> Reply, bool); 2] = [(json, false), (stream, true)];
-    for (reply, is_event) in replies {
-        let [one, many] = [&one, &values].map(|result| served(result, reply, is_event));
+    for is_event in [false, true] {
+        let [one, many] = [&one, &values].map(|result| served(result, is_event));
         assert!(many < one + indexed / 2, "{many:?}, {one:?}, {indexed:?}");
     }
 }
