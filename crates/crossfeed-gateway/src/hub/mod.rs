@@ -157,11 +157,11 @@ impl Gateway {
     /// in other processes.
     fn tasks_of(&self, principal: &Principal, session: Option<&str>) -> Arc<Tasks> {
         let new = || {
+            let is_named = principal.name().is_some();
+            let session = session.filter(|_| !is_named).unwrap_or_default();
             // The local client of one process is not that of another, unless its session has a name.
             let lasts = *principal != Principal::Local || self.config.session.is_some();
             let records = self.tools.records().filter(|_| lasts);
-            let is_named = principal.name().is_some();
-            let session = session.filter(|_| !is_named).unwrap_or_default();
             let owner = [tag(principal), session.to_owned()];
             let records = records.map(|records| TaskRecords::new(records, owner));
             let servers = self.config.servers.iter();

@@ -631,7 +631,7 @@ impl ClientTools {
         if let Some(signer) = ids.given_signer().cloned() {
             session = session.with_id_check(move |id| signer.may_be(id.as_str()));
         }
-        let place = Place::new(session, ids, is_shared);
+        let place = Place::new(session, ids, is_shared, None);
         let client = Arc::new(client);
         Self {
             shared: Arc::new(Shared { client, place }),

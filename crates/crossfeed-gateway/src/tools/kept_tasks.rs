@@ -28,7 +28,7 @@ pub(super) struct KeptTasks {
 }
 
 /// A call that runs as a task, as far as other processes have to know it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct KeptTask {
     /// The tool, as `server/tool`.
     pub(super) tool: String,
@@ -49,7 +49,7 @@ pub(super) struct KeptTask {
 }
 
 /// What a process was told of the end of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeptEnd {
     /// It came to nothing.

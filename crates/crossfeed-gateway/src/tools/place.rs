@@ -45,22 +45,18 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(session: Session, ids: CallIds, is_shared: bool) -> Arc<Self> {
+    /// That of a client, or of one of its conversations.
+    pub(super) fn new(
+        session: Session,
+        ids: CallIds,
+        is_shared: bool,
+        conversation: Option<ConversationDigest>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             session,
             ids,
             is_shared,
-            conversation: None,
-            is_forgotten: AtomicBool::new(false),
-        })
-    }
-
-    fn of_conversation(session: Session, ids: CallIds, of: &ConversationDigest) -> Arc<Self> {
-        Arc::new(Self {
-            session,
-            ids,
-            is_shared: false,
-            conversation: Some(*of),
+            conversation,
             is_forgotten: AtomicBool::new(false),
         })
     }
@@ -182,7 +178,7 @@ impl Conversations {
         if let Some(((_, run), numbers)) = self.kept.as_ref().zip(own.numbers.as_ref()) {
             let scope = ids::conversation_scope(principal, Some(run), conversation, 0);
             let ids = CallIds::reserved(Arc::clone(numbers), scope.clone());
-            let place = Place::of_conversation(session(scope), ids, conversation);
+            let place = Place::new(session(scope), ids, false, Some(*conversation));
             own.places.put(*conversation, Arc::clone(&place));
             return (place, None);
         }
@@ -193,7 +189,7 @@ impl Conversations {
         }
         let scope = ids::conversation_scope(principal, None, conversation, own.forgotten);
         let ids = CallIds::counted_from(own.last);
-        let place = Place::of_conversation(session(scope), ids, conversation);
+        let place = Place::new(session(scope), ids, false, Some(*conversation));
         own.places.put(*conversation, Arc::clone(&place));
         (place, forgotten)
     }

@@ -378,7 +378,8 @@ impl Shared {
         kept: &KeptTask,
     ) -> Option<Task> {
         let sources = kept.sources(&self.tools.flows)?;
-        let (name, offered) = self.listed(&kept.tool)?;
+        let listed = self.listed(&kept.tool);
+        let (name, offered) = listed.filter(|(_, offered)| offered.server == server)?;
         let asked = meta.and_then(|meta| {
             let meta = Document::new(meta.clone());
             ReaderHints::from_meta(meta.root().ok()?, self.is_stateless()).ok()
@@ -414,15 +415,13 @@ impl Shared {
             projection: kept.projection(),
             ..PreparedCall::default()
         };
-        (offered.server == server).then(|| {
-            Task::Running(Box::new(RecordedCall {
-                shared,
-                in_flight,
-                replay,
-                ready,
-                asked: None,
-            }))
-        })
+        Some(Task::Running(Box::new(RecordedCall {
+            shared,
+            in_flight,
+            replay,
+            ready,
+            asked: None,
+        })))
     }
 
     /// The task came to nothing.
