@@ -1159,7 +1159,11 @@ fn bytes_that_were_put_are_those_of_the_json() {
 
 #[test]
 fn costly_selectors_on_small_results_leave_the_async_thread() {
-    block_on(async {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
         let items: Vec<Value> = (0..5_000).map(|n| json!({"id": n, "name": "x"})).collect();
         let result = json!({"items": items}).to_string();
         assert!(result.len() < 1 << 20);
@@ -1169,7 +1173,9 @@ fn costly_selectors_on_small_results_leave_the_async_thread() {
         let references: Vec<Value> = (1..10).map(reference).collect();
         let references = json!(references);
         let id = call("c");
-        // One that is done where the call is would be done at its first turn.
+        // The only other thread is kept busy, so what is ready at its first turn was done here.
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || released.recv());
         let (at_once, selected, shape) = (
             session.resolve(references, None),
             session.select(&id, "items[?id == `7`]"),
@@ -1185,6 +1191,8 @@ fn costly_selectors_on_small_results_leave_the_async_thread() {
             ))
         });
         assert_eq!(turns.await, (true, true, true));
+        drop(release);
+        assert!(busy.await.unwrap().is_err());
         assert_eq!(at_once.await.unwrap().arguments[0], "x");
         assert!(selected.await.is_ok() && shape.await.is_ok());
         // What is small is done where the call is.
