@@ -52,27 +52,18 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
 
 fn failed(server: &str, error: &LoginError) -> CommandError {
     let message = format!("server `{server}`: {error}");
-    match error {
-        LoginError::NotShared(why) => not_shared(server, why),
-        LoginError::UnknownIssuer { issuer, .. } => {
-            let advice = format!(
-                "run `crossfeed gateway --login {server}` again when the store answers; or, if `{issuer}` is right, make \
-                 it the `issuer` of the configuration's `oauth`"
-            );
-            CommandError::answer(ErrorCode::StoreUnavailable, message).with_advice(advice)
+    let again = format!("run `crossfeed gateway --login {server}` again when the store answers");
+    let advice = match error {
+        LoginError::NotShared(_) => {
+            "a gateway with the same `oauth.directory` takes the login there, too".to_owned()
         }
-        _ => ErrorBody::new(ErrorCode::UpstreamUnavailable, message).into(),
-    }
-}
-
-/// The login is kept, but not where all gateways find it.
-fn not_shared(server: &str, why: &str) -> CommandError {
-    let message = format!(
-        "logged in to `{server}`, in the token file of this machine, but not in the store: {why}"
-    );
-    let advice = format!(
-        "run `crossfeed gateway --login {server}` again when the store answers; a gateway with the same \
-         `oauth.directory` takes the login there, too"
-    );
-    CommandError::answer(ErrorCode::StoreUnavailable, message).with_advice(advice)
+        LoginError::UnknownIssuer { issuer, .. } => {
+            format!(
+                "or, if `{issuer}` is right, make it the `issuer` of the configuration's `oauth`"
+            )
+        }
+        _ => return ErrorBody::new(ErrorCode::UpstreamUnavailable, message).into(),
+    };
+    CommandError::answer(ErrorCode::StoreUnavailable, message)
+        .with_advice(format!("{again}; {advice}"))
 }

@@ -107,6 +107,18 @@ pub enum LoginError {
         /// Why the store cannot be read.
         why: String,
     },
+    /// The login before cannot be read, and nothing else says which authorization server is the right one.
+    #[error(
+        "the server names `{issuer}` as its authorization server; whether that is the one of the login before stands in `{file}`, which cannot be read ({error}): if it is right, make it the `issuer` of the configuration's `oauth`, or remove the file"
+    )]
+    UnreadableLogin {
+        /// Which it names.
+        issuer: String,
+        /// The file of the login before.
+        file: String,
+        /// Why it cannot be read.
+        error: io::Error,
+    },
 }
 
 /// Logs a person in to a server: finds its authorization server, registers there if need be, sends the person's
@@ -169,21 +181,29 @@ pub async fn login(
         Ok(None) => Ok(None),
         Err(why) => Err(why.clone()),
     };
-    let kept = latest(
-        file.read().ok().flatten(),
-        found.as_ref().ok().and_then(Option::as_ref),
-    );
+    let (in_file, unreadable) = match file.read() {
+        Ok(login) => (login, None),
+        Err(error) => (None, Some(error)),
+    };
+    let kept = latest(in_file, found.as_ref().ok().and_then(Option::as_ref));
     // A server that was taken over must not choose who learns the client's secret, and codes.
     let known = oauth.issuer.as_ref();
     let known = known.or(kept.as_ref().map(|kept| &kept.issuer));
     let named = || printable(issuer.issuer.as_bytes(), 200);
-    match (known, &found) {
-        (Some(known), _) if *known != issuer.issuer => {
+    match (known, &found, unreadable) {
+        (Some(known), ..) if *known != issuer.issuer => {
             return Err(LoginError::NewIssuer { issuer: named() });
         }
-        (None, Err(why)) => {
+        (None, Err(why), _) => {
             let (issuer, why) = (named(), why.clone());
             return Err(LoginError::UnknownIssuer { issuer, why });
+        }
+        (None, Ok(_), Some(error)) => {
+            return Err(LoginError::UnreadableLogin {
+                issuer: named(),
+                file: file.path().display().to_string(),
+                error,
+            });
         }
         _ => {}
     }

@@ -156,6 +156,10 @@ impl Store {
         Self(directory.join(file))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// The stored tokens; none where no one has logged in.
     pub(super) fn read(&self) -> io::Result<Option<Login>> {
         let Some(file) = private_file::open(&self.0)? else {

@@ -830,6 +830,28 @@ fn the_authorization_server_of_the_login_in_the_store_is_the_one() {
 }
 
 #[test]
+fn a_login_that_cannot_be_read_may_have_been_at_another_authorization_server() {
+    run(async {
+        let scene = scene(World::default(), OAuthConfig::default()).await;
+        let file = scene.store().path().to_owned();
+        scene.store().write(&Login::default()).unwrap();
+        fs::write(&file, "{").unwrap();
+        for store in [None, Some(LastingStore::new())] {
+            let error = scene.login_over(store.as_ref()).await.unwrap_err();
+            assert!(
+                matches!(error, LoginError::UnreadableLogin { .. }),
+                "{error}"
+            );
+        }
+        let asked = ["register", "authorize", "token"].map(|path| scene.running.seen(path));
+        assert!(asked.concat().is_empty(), "{asked:?}");
+        // The way out that the message names.
+        fs::remove_file(&file).unwrap();
+        scene.login_over(None).await.unwrap();
+    });
+}
+
+#[test]
 fn tokens_go_where_nobody_reads_them_on_the_way() {
     async fn check(url: &str, expected: bool) {
         let transport = TransportConfig::Http {
