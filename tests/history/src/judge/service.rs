@@ -8,8 +8,9 @@ use crate::history::{Attempt, Event, Moment};
 /// How long a request may take until it ends, in microseconds: the longest pause of a replica, the longest that a server
 /// may take, and a busy machine.
 const LONGEST: u64 = 30_000_000;
-/// How long a client may be without an answer, while it tries again and again.
-pub(crate) const RECOVERY: u64 = 30_000_000;
+/// How long a client may be without an answer, while it tries again and again: a request that took the longest time and failed,
+/// and the longest pause of the replica that gets the next one.
+pub(crate) const RECOVERY: u64 = LONGEST + 15_000_000;
 /// The request whose end is judged with its call.
 pub(crate) const CALL: &str = "tools/call";
 
