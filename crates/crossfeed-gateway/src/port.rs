@@ -149,6 +149,11 @@ pub trait Hub: Send + Sync {
         Ok(SessionPlace::Nowhere)
     }
 
+    /// The name of this replica, if others may reach it.
+    fn replica(&self) -> Option<String> {
+        None
+    }
+
     /// Lets go of a session that was taken up and does not go on here: any other replica may take it up.
     async fn let_go(&self, _kept: KeptSession) {}
 

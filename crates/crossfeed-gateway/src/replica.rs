@@ -48,6 +48,8 @@ struct Lease {
     leaves: bool,
     /// The record was not there, and others may have seen that.
     was_lost: bool,
+    /// When the record was last found not to be there.
+    lost_at: Option<Instant>,
     /// When the record was last to be renewed, and whether it was.
     last: Option<(Instant, bool)>,
 }
@@ -137,7 +139,10 @@ impl Replica {
             leaves,
         };
         if self.read(&self.name).await?.is_none() {
-            self.lease.lock().was_lost = true;
+            let mut lease = self.lease.lock();
+            lease.was_lost = true;
+            // At the start it was not there to be lost.
+            lease.lost_at = lease.until.map(|_| Instant::now());
         }
         own.write(&record, LEASE_TIME).await?;
         let mut lease = self.lease.lock();
@@ -148,6 +153,19 @@ impl Replica {
         }
         lease.until = Some(begun + LEASE_TIME);
         Ok(())
+    }
+
+    /// Whether the store may have lost what other replicas wrote, and are about to write again: for the time of a lease after
+    /// this one's record was found to be gone.
+    pub(crate) async fn may_lack_records(&self) -> Result<bool, StoreError> {
+        let (was_alive, lost_at) = {
+            let lease = self.lease.lock();
+            (lease.until.is_some(), lease.lost_at)
+        };
+        if lost_at.is_some_and(|at| at.elapsed() < LEASE_TIME) {
+            return Ok(true);
+        }
+        Ok(was_alive && self.read(&self.name).await?.is_none())
     }
 
     /// Says that it is alive where others may count it as dead; one that ends need not be.
@@ -272,6 +290,31 @@ mod tests {
         store.loses_answers.store(false, Ordering::Relaxed);
         one.renew().await.unwrap();
         assert_eq!(one.term(), Some(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_lost_its_data_may_lack_what_others_wrote() {
+        let store = LastingStore::new();
+        let one = replica(&store, "one");
+        let lacks = async || one.may_lack_records().await.unwrap();
+        assert!(!lacks().await, "nothing was written yet");
+        one.renew().await.unwrap();
+        assert!(!lacks().await);
+        store.lose_records();
+        assert!(lacks().await);
+        one.renew().await.unwrap();
+        tokio::select! {
+            never = one.hold() => match never {},
+            () = sleep(LEASE_TIME - Duration::from_secs(1)) => {}
+        }
+        assert!(lacks().await, "others have not written theirs yet");
+        tokio::select! {
+            never = one.hold() => match never {},
+            () = sleep(Duration::from_secs(2)) => {}
+        }
+        assert!(!lacks().await);
+        one.leave().await;
+        assert!(!lacks().await);
     }
 
     #[tokio::test(start_paused = true)]

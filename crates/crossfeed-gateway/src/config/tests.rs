@@ -581,6 +581,32 @@ fn servers_are_one_thing_or_the_other() {
 }
 
 #[test]
+fn what_others_cannot_reach_is_not_advertised() {
+    for address in ["10.0.0.5:8807", "http://a/mcp", "ftp://a"] {
+        check(
+            &format!("listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"),
+            &[
+                "line 1, `listen.advertise`: not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`",
+            ],
+        );
+    }
+    for address in ["http://0.0.0.0:8807", "https://[::]"] {
+        check(
+            &format!("listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"),
+            &[
+                "line 1, `listen.advertise`: every machine's own address, at which others do not reach this one: write a host that they reach",
+            ],
+        );
+    }
+    check(
+        "listen = {advertise = 'http://a:1'}\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 1, `listen.advertise`: replicas find each other in a store that they share: add `store`, such as `redis://…`",
+        ],
+    );
+}
+
+#[test]
 fn values_are_judged() {
     check(
         "listen = 'somewhere'\ncontext_window = 0\n[limits]\nmessage_bytes = '1 XB'\nshutdown = -1\nsessions = 'many'\n[mcpServers.a]\ncommand = 'x'\ndisabled = 'no'\n",

@@ -72,6 +72,9 @@ pub(super) struct FakeClient {
     pub(super) renewed: AtomicUsize,
 }
 
+/// The name of every fake.
+pub(super) const FAKE_REPLICA: &str = "other";
+
 impl FakeHub {
     /// A hub that holds no more than this.
     pub(super) fn within(budget: Arc<Budget>) -> Self {
@@ -159,6 +162,10 @@ impl Hub for FakeHub {
         let peer = self.peer.lock().clone();
         let peer = peer.filter(|_| !self.leaves.load(Ordering::Acquire));
         Ok(peer.map_or(SessionPlace::Nowhere, SessionPlace::There))
+    }
+
+    fn replica(&self) -> Option<String> {
+        Some(FAKE_REPLICA.to_owned())
     }
 
     async fn let_go(&self, _: KeptSession) {

@@ -76,6 +76,11 @@ struct KeptState {
 #[error("cannot say whether the session is this replica's")]
 struct NotSeen;
 
+/// The store has lost records, and another replica may be about to write that of the session again.
+#[derive(Debug, thiserror::Error)]
+#[error("the store has lost its data a moment ago, and the session's record may be written again")]
+struct Lacking;
+
 /// A session is not kept.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotKept {
@@ -121,6 +126,12 @@ impl Gateway {
             // Before the record is read: what is written after a lapse is newer.
             let term = self.term();
             let Some(mut record) = own.find::<SessionRecord>().await? else {
+                if let Some(replica) = &self.replica
+                    && replica.may_lack_records().await?
+                {
+                    let (source, retry) = (Box::new(Lacking), true);
+                    return Err(StoreError::Unavailable { source, retry }.into());
+                }
                 return Ok(SessionPlace::Nowhere);
             };
             if record.principal != tag(principal) {
@@ -232,6 +243,7 @@ impl Gateway {
             state.asks = first;
             state.used = Some(Instant::now());
         }
+        self.metrics.took_up();
         tracing::info!(target: "crossfeed::gateway", "took up a session of before");
         let resumed = Arc::clone(&client);
         // Servers that were there before the session was.

@@ -45,6 +45,10 @@ impl Hub for Gateway {
         self.recall_session(session, principal).await
     }
 
+    fn replica(&self) -> Option<String> {
+        self.replica_name()
+    }
+
     async fn let_go(&self, kept: KeptSession) {
         self.let_go_of(kept).await;
     }

@@ -50,6 +50,10 @@ families! {
     CONNECTIONS = Gauge("crossfeed_server_connections", ["server", "state"],
         "Connections to servers, by state.");
     SESSIONS = Gauge("crossfeed_sessions", [], "Sessions over HTTP.");
+    TAKEN_UP = Counter("crossfeed_sessions_taken_up_total", [],
+        "Sessions of another process, or of before, that go on here.");
+    SENT_ON = Counter("crossfeed_replica_requests_total", ["outcome"],
+        "Requests that were sent on to other replicas, by what became of them, each attempt.");
     STALLS = Counter("crossfeed_worker_stalls_total", [],
         "How often a thread that serves clients was stuck for more than 100 ms.");
     STALL_SECONDS = Histogram("crossfeed_worker_stall_seconds", [],

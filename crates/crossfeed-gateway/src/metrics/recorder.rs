@@ -176,6 +176,11 @@ impl GatewayMetrics {
         self.servers.get(server).cloned().unwrap_or_default()
     }
 
+    /// Counts a session that goes on here.
+    pub(crate) fn took_up(&self) {
+        self.metrics.count(families::TAKEN_UP, &[]);
+    }
+
     /// Counts a call that was refused for its references; `code` is one of the gateway's own.
     pub(crate) fn refused(&self, code: &'static str) {
         self.metrics.count(families::REFUSED, &[code]);

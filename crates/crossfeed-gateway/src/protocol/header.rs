@@ -11,6 +11,8 @@ pub(crate) const NAME: &str = "mcp-name";
 pub(crate) const LAST_EVENT: &str = "last-event-id";
 /// Says that a replica of the gateway has sent the request on.
 pub(crate) const SENT_ON: &str = "crossfeed-sent-on";
+/// The name of the replica that answers, for other replicas.
+pub(crate) const REPLICA: &str = "crossfeed-replica";
 
 /// The single value of a header, without surrounding blanks.
 ///

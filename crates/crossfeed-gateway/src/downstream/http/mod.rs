@@ -36,7 +36,7 @@ use crate::{
     },
     port::Hub,
     principal::Principal,
-    protocol::code,
+    protocol::{code, header},
     upstream::Backoff,
 };
 use answer::{Answer, AnswerResult, kept_busy, refuse, status};
@@ -54,7 +54,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use open_streams::OpenStreams;
-use peers::Peers;
+use peers::{Peers, is_sent_on};
 use rate::{RateExceeded, Rates};
 use session::Sessions;
 use std::{
@@ -83,6 +83,8 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 100;
 /// How often sessions and their processes are looked at whether they are used.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+/// The same where other replicas wait for records of sessions that the store has lost.
+const PEER_SWEEP_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long a replica serves on that is told to end: a balancer asks every few seconds whether it is ready.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
@@ -159,7 +161,11 @@ impl Http {
         stop: impl Future<Output = ()> + Send,
     ) {
         let idle = self.limits.session_idle.min(self.limits.process_idle);
-        let mut sweep = tokio::time::interval(SWEEP_INTERVAL.min(idle));
+        let often = match self.peers {
+            Some(_) => PEER_SWEEP_INTERVAL,
+            None => SWEEP_INTERVAL,
+        };
+        let mut sweep = tokio::time::interval(often.min(idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.accept(&listener, &mut sweep, stop).await;
         self.is_leaving.store(true, Ordering::Release);
@@ -302,8 +308,13 @@ impl Http {
             .get(ACCESS_CONTROL_REQUEST_HEADERS)
             .cloned();
         let mut busy = None;
+        let is_of_replica = request.uri().path() == "/healthz" || is_sent_on(request.headers());
         let answered = Arc::clone(&self).route(request, place, &mut busy).await;
         let mut response = answered.unwrap_or_else(|refusal| *refusal);
+        let name = self.hub.replica().filter(|_| is_of_replica);
+        if let Some(name) = name.and_then(|name| HeaderValue::try_from(name).ok()) {
+            response.headers_mut().insert(header::REPLICA, name);
+        }
         // Whoever keeps connections open is to send what follows elsewhere.
         let is_leaving = self.is_leaving.load(Ordering::Acquire);
         if is_leaving || busy.as_ref().is_some_and(BusyConnection::is_last) {

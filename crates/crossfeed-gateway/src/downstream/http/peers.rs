@@ -3,6 +3,8 @@
 //! # Invariants
 //!
 //! - A request that a replica may have taken is sent to no other, unless taking it twice does no harm.
+//! - What clients send holds their tokens: it goes to an address only once the replica that is to be there has said its name.
+//!   An answer without that name is nobody's.
 //! - What was sent on is not sent on again: the replica that gets it has the session, takes it up, or refuses.
 //! - A wait for a replica ends soon after that one has died.
 
@@ -15,6 +17,7 @@ use super::{
 };
 use crate::{
     message::{Id, Kind, Message, Param, RpcError},
+    metrics::families,
     port::Peer,
     principal::Principal,
     protocol::{
@@ -51,6 +54,8 @@ use tokio::{
 
 /// How many sessions are remembered that other replicas have.
 const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+/// How many replicas are remembered that have said their names.
+const MAX_PROVEN: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
 /// How long a replica may be out of reach: until others may take its sessions up, and a little more.
 const REACH_TIMEOUT: Duration = LEASE_TIME.saturating_add(Duration::from_secs(4));
 /// How long the first and the longest wait is until it is tried again.
@@ -58,6 +63,8 @@ const RETRY_AFTER_FIRST: Duration = Duration::from_millis(100);
 const RETRY_AFTER_AT_MOST: Duration = Duration::from_secs(1);
 /// How long connecting to a replica may take: what could not be sent is not lost.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a replica may take to say its name.
+const NAME_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is asked whether a replica is alive that says nothing.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 /// How long an answer holds to what became of a replica.
@@ -91,6 +98,8 @@ pub(super) struct Peers {
     client: Client,
     /// Who has a session, and whose it is.
     known: Mutex<LruCache<String, (Peer, Principal)>>,
+    /// The names of those that have said them at their addresses.
+    proven: Mutex<LruCache<String, ()>>,
     /// What was last found of replicas, by their names.
     looks: Mutex<HashMap<String, Arc<Look>>>,
 }
@@ -141,6 +150,8 @@ enum NoAnswer {
     Unsent,
     /// It may have taken the request.
     Lost,
+    /// Something else answers at its address: nothing was sent there.
+    Elsewhere,
 }
 
 impl Peers {
@@ -152,6 +163,7 @@ impl Peers {
         Some(Self {
             client: client.ok()?,
             known: Mutex::new(LruCache::new(MAX_KNOWN)),
+            proven: Mutex::new(LruCache::new(MAX_PROVEN)),
             looks: Mutex::default(),
         })
     }
@@ -170,6 +182,38 @@ impl Peers {
 
     pub(super) fn forget(&self, session: &str) {
         self.known.lock().pop(session);
+    }
+
+    /// Asks a replica for its name, once.
+    async fn prove(&self, peer: &Peer) -> Result<(), NoAnswer> {
+        if self.proven.lock().get(&peer.name).is_some() {
+            return Ok(());
+        }
+        let asked = self.client.get(format!("{}/healthz", peer.address)).send();
+        let Ok(Ok(response)) = timeout(NAME_TIMEOUT, asked).await else {
+            return Err(NoAnswer::Unsent);
+        };
+        if !self.is_of(peer, &response) {
+            return Err(NoAnswer::Elsewhere);
+        }
+        self.proven.lock().put(peer.name.clone(), ());
+        Ok(())
+    }
+
+    /// Whether an answer is that of a replica.
+    fn is_of(&self, peer: &Peer, response: &Response) -> bool {
+        let name = response.headers().get(header::REPLICA);
+        let is_own = name.is_some_and(|name| *name == *peer.name);
+        if !is_own {
+            self.proven.lock().pop(&peer.name);
+            tracing::warn!(
+                address = peer.address,
+                status = response.status().as_u16(),
+                is_replica = name.is_some(),
+                "the address of a replica is another's: is its `listen.advertise` right?"
+            );
+        }
+        is_own
     }
 
     fn look(&self, peer: &Peer) -> Arc<Look> {
@@ -249,7 +293,7 @@ impl Http {
                 return Err(refuse(StatusCode::MISDIRECTED_REQUEST, id, &error));
             }
             let sent = self.send_on(&peer, method.clone(), headers, message).await;
-            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent));
+            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent | NoAnswer::Elsewhere));
             match sent {
                 Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
                     let request = message.filter(|message| message.kind() == Kind::Request);
@@ -268,6 +312,10 @@ impl Http {
                 Ok(_) => self.forget(headers),
                 // Its sessions stay where they are for as long as it is alive.
                 Err(NoAnswer::Unsent) => {}
+                Err(NoAnswer::Elsewhere) => {
+                    self.forget(headers);
+                    return Err(not_there(id));
+                }
             }
             if !self.waits(&mut attempts).await {
                 self.forget(headers);
@@ -363,7 +411,7 @@ impl Http {
             self.goes_on(message.id())?;
             let sent = self.send_on(&peer, Method::POST, headers, Some(message));
             let sent = sent.await;
-            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent));
+            *is_counted |= !matches!(sent, Err(NoAnswer::Unsent | NoAnswer::Elsewhere));
             match sent {
                 Ok(response) => {
                     let answer = self.pass_back(response, peer, Some(lost), Some(runs));
@@ -371,6 +419,7 @@ impl Http {
                 }
                 Err(NoAnswer::Lost) => return Ok(Some(json(StatusCode::OK, &lost))),
                 Err(NoAnswer::Unsent) => {}
+                Err(NoAnswer::Elsewhere) => return Err(not_there(message.id())),
             }
             if !self.waits(&mut attempts).await {
                 let what =
@@ -392,9 +441,32 @@ impl Http {
         headers: &HeaderMap,
         message: Option<&Message>,
     ) -> Result<Response, NoAnswer> {
+        let sent = self.try_send_on(peer, method, headers, message).await;
+        let outcome = match &sent {
+            Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => "misdirected",
+            Ok(_) => "answered",
+            Err(NoAnswer::Unsent) => "unsent",
+            Err(NoAnswer::Lost) => "lost",
+            Err(NoAnswer::Elsewhere) => "elsewhere",
+        };
+        self.metrics.count(families::SENT_ON, &[outcome]);
+        sent
+    }
+
+    async fn try_send_on(
+        &self,
+        peer: &Peer,
+        method: Method,
+        headers: &HeaderMap,
+        message: Option<&Message>,
+    ) -> Result<Response, NoAnswer> {
         let Some(peers) = &self.peers else {
             return Err(NoAnswer::Unsent);
         };
+        tokio::select! {
+            () = self.ended() => return Err(NoAnswer::Unsent),
+            proven = peers.prove(peer) => proven?,
+        }
         let named = headers.get_all(CONNECTION).iter();
         let named = named.flat_map(|value| value.to_str().unwrap_or_default().split(','));
         let of_connection: Vec<String> = named.map(|name| name.trim().to_lowercase()).collect();
@@ -416,13 +488,14 @@ impl Http {
         loop {
             tokio::select! {
                 () = self.ended() => return Err(NoAnswer::Lost),
-                sent = &mut sending => return sent.map_err(|error| {
-                    if error.is_connect() || error.is_builder() {
-                        NoAnswer::Unsent
-                    } else {
-                        NoAnswer::Lost
+                sent = &mut sending => return match sent {
+                    Ok(response) if peers.is_of(peer, &response) => Ok(response),
+                    Err(error) if error.is_connect() || error.is_builder() => {
+                        Err(NoAnswer::Unsent)
                     }
-                }),
+                    // A proxy between the two may have answered for it.
+                    Ok(_) | Err(_) => Err(NoAnswer::Lost),
+                },
                 () = sleep(LOOK_INTERVAL) => if !self.is_alive(peer).await {
                     return Err(NoAnswer::Lost);
                 }
@@ -599,6 +672,12 @@ impl Http {
         drop(found);
         Ok(self.sessions.find(session, principal))
     }
+}
+
+/// Where the address of a replica is another's.
+fn not_there(id: Option<&Id>) -> Box<Answer> {
+    let what = "something else answers at the address of the replica that has it: send the request again, and tell the operator";
+    later(id, &RpcError::new(code::INTERNAL, what))
 }
 
 /// Whether a message can be taken twice as well as once: requests that change nothing, or the same again. An answer and a

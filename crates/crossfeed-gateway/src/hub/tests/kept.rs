@@ -7,6 +7,7 @@ use crate::{
     principal::Principal,
     records::fake::LastingStore,
 };
+use crossfeed_store::StoreError;
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::{sync::Arc, sync::atomic::Ordering, time::Duration};
@@ -490,6 +491,44 @@ async fn a_session_stays_with_its_replica_while_that_lives() {
         Ok(SessionPlace::Here(_))
     ));
     assert!(!moved.client.is_own().await.unwrap());
+}
+
+/// What a client would be told that it is over goes on where its replica writes it again.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_not_over_because_the_store_lost_its_data() {
+    let store = LastingStore::new();
+    let one = replica(&store, "http://one").await;
+    let other = replica(&store, "http://other").await;
+    let (client, _server) = begun(&one, "s1", "alice").await;
+    let nowhere = async || match other.gateway.recall("s1", &named("alice")).await {
+        Err(RecallError::Store(StoreError::Unavailable { retry: true, .. })) => false,
+        Ok(SessionPlace::Nowhere) => true,
+        _ => panic!("found"),
+    };
+    store.lose_records();
+    assert!(!nowhere().await);
+    let both = async {
+        tokio::join!(one.gateway.stay(), other.gateway.stay());
+    };
+    tokio::select! {
+        () = both => {}
+        () = tokio::time::sleep(Duration::from_secs(4)) => {}
+    }
+    assert!(!nowhere().await);
+    assert!(client.client.is_to_be_kept());
+    assert!(client.client.renew().await);
+    let there = other.gateway.recall("s1", &named("alice")).await;
+    assert!(matches!(there, Ok(SessionPlace::There(peer)) if peer.address == "http://one"));
+    // One that no replica has is over, once all had the time to write.
+    store.lose_records();
+    let stay = async {
+        tokio::join!(one.gateway.stay(), other.gateway.stay());
+    };
+    tokio::select! {
+        () = stay => {}
+        () = tokio::time::sleep(Duration::from_secs(10)) => {}
+    }
+    assert!(nowhere().await);
 }
 
 #[tokio::test(start_paused = true)]

@@ -377,6 +377,9 @@ fn tokens_are_for_nobody_else() {
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).unwrap();
         let said = scene.call().await;
         assert!(said.contains("others may read it"), "{said}");
+        let unread = scene.login().await.unwrap_err().to_string();
+        assert!(unread.contains("others may read it"), "{unread}");
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         fs::set_permissions(&scene.directory.0, fs::Permissions::from_mode(0o770)).unwrap();
         assert!(matches!(scene.login().await, Err(LoginError::Store(_))));
     });

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    downstream::fake::FAKE_REPLICA,
     port::{KeptSession, Peer},
     protocol::Revision,
     records::{
@@ -26,7 +27,7 @@ async fn replica_of(address: Option<SocketAddr>) -> Served {
 
 fn other(address: SocketAddr) -> Peer {
     Peer {
-        name: "other".to_owned(),
+        name: FAKE_REPLICA.to_owned(),
         address: format!("http://{address}"),
     }
 }
@@ -69,7 +70,7 @@ async fn nothing_goes_round_between_replicas() {
     let other = replica_of(Some(one.address)).await;
     // Each believes that the other has it: nothing goes round.
     *one.hub.peer.lock() = Some(Peer {
-        name: "one".to_owned(),
+        name: FAKE_REPLICA.to_owned(),
         address: format!("http://{}", other.address),
     });
     one.hub.client(0).has_moved.store(true, Ordering::Release);
@@ -83,6 +84,47 @@ async fn nothing_goes_round_between_replicas() {
     };
     let (answer, ()) = tokio::join!(asked, found);
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_answers_at_the_address_of_a_replica_without_its_name_gets_nothing() {
+    const OTHER: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 5\r\n\r\nwrong";
+    let seen = Arc::new(parking_lot::Mutex::new(String::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let elsewhere = listener.local_addr().unwrap();
+    let sees = Arc::clone(&seen);
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 4096];
+            let length = socket.read(&mut buffer).await.unwrap();
+            *sees.lock() += std::str::from_utf8(&buffer[..length]).unwrap();
+            socket.write_all(OTHER.as_bytes()).await.unwrap();
+        }
+    });
+    let headers = format!("{SESSION}|authorization: Bearer secret");
+    let entry = replica_of(Some(elsewhere)).await;
+    for _ in 0..2 {
+        let asked = entry.post(&headers, &request(1, "x")).await;
+        let answer = asked.end().await;
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        assert!(answer.contains("retry-after"), "{answer}");
+        assert!(!answer.contains("wrong"), "{answer}");
+    }
+    let seen = seen.lock().clone();
+    assert!(seen.contains("GET /healthz"), "{seen}");
+    assert!(!seen.contains("secret") && !seen.contains("POST"), "{seen}");
+    // Another replica is no better.
+    let another = replica_of(None).await;
+    let entry = replica_of(None).await;
+    *entry.hub.peer.lock() = Some(Peer {
+        name: "one".to_owned(),
+        address: format!("http://{}", another.address),
+    });
+    let asked = entry.post(&headers, &request(1, "x")).await;
+    let answer = asked.end().await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(another.hub.clients.lock().is_empty());
 }
 
 #[tokio::test]
@@ -136,14 +178,28 @@ fn fake_replica_at(listener: TcpListener, answer: &'static str) {
         let mut open = Vec::new();
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
-            let mut buffer = [0; 4096];
-            let _ = socket.read(&mut buffer).await;
+            read_request(&mut socket).await;
             socket.write_all(answer.as_bytes()).await.unwrap();
             if answer.is_empty() || answer.contains("chunked") {
                 open.push(socket);
             }
         }
     });
+}
+
+/// Reads a request, and says the name of a replica before that to who asks for it.
+async fn read_request(socket: &mut TcpStream) {
+    let mut buffer = [0; 4096];
+    loop {
+        let length = socket.read(&mut buffer).await.unwrap_or_default();
+        if !buffer[..length].starts_with(b"GET /healthz") {
+            return;
+        }
+        let named = format!(
+            "HTTP/1.1 200 OK\r\ncrossfeed-replica: {FAKE_REPLICA}\r\ncontent-length: 0\r\n\r\n"
+        );
+        socket.write_all(named.as_bytes()).await.unwrap();
+    }
 }
 
 /// An address at which nothing listens.
@@ -176,7 +232,7 @@ async fn gone_after(answer: &'static str) -> SocketAddr {
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         drop(listener);
-        let _ = socket.read(&mut [0; 4096]).await;
+        read_request(&mut socket).await;
         socket.write_all(answer.as_bytes()).await.unwrap();
     });
     address
@@ -189,8 +245,7 @@ async fn answer(entry: &Served, id: usize, method: &str) -> String {
 }
 
 const SESSION: &str = "mcp-session-id: x";
-const STREAM: &str =
-    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+const STREAM: &str = "HTTP/1.1 200 OK\r\ncrossfeed-replica: other\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 #[tokio::test]
 async fn what_a_replica_took_and_never_answered_may_have_run() {
@@ -506,7 +561,10 @@ async fn the_replica_at_which_a_call_waits_is_tried_again() {
     let back = async {
         tokio::time::sleep(Duration::from_millis(400)).await;
         let listener = TcpListener::bind(address).await.unwrap();
-        fake_replica_at(listener, "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nback");
+        fake_replica_at(
+            listener,
+            "HTTP/1.1 200 OK\r\ncrossfeed-replica: other\r\ncontent-length: 4\r\n\r\nback",
+        );
     };
     let asked = entry.check("POST /mcp", &headers, &continued, 200, "back");
     tokio::join!(asked, back);
@@ -515,7 +573,7 @@ async fn the_replica_at_which_a_call_waits_is_tried_again() {
 
 #[tokio::test]
 async fn what_a_client_has_to_know_of_a_refusal_is_passed_back() {
-    const REFUSAL: &str = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nallow: GET\r\ncontent-length: 0\r\n\r\n";
+    const REFUSAL: &str = "HTTP/1.1 401 Unauthorized\r\ncrossfeed-replica: other\r\nwww-authenticate: Bearer\r\nallow: GET\r\ncontent-length: 0\r\n\r\n";
     let entry = replica_of(Some(fake_replica(REFUSAL).await)).await;
     let answer = answer(&entry, 1, "x").await;
     assert!(answer.contains("www-authenticate: Bearer\r\n"), "{answer}");
@@ -619,7 +677,8 @@ async fn what_belongs_to_a_call_reaches_the_replica_that_had_its_session() {
 /// Whatever becomes of the replica that had its session before.
 #[tokio::test]
 async fn a_cancellation_waits_for_no_other_replica() {
-    const GONE: &str = "HTTP/1.1 421 Misdirected Request\r\ncontent-length: 0\r\n\r\n";
+    const GONE: &str =
+        "HTTP/1.1 421 Misdirected Request\r\ncrossfeed-replica: other\r\ncontent-length: 0\r\n\r\n";
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     for (before, is_forgotten) in [("", false), (GONE, true)] {
