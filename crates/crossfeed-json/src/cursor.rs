@@ -340,6 +340,12 @@ impl<'a> Cursor<'a> {
         self.items().nth(index)
     }
 
+    /// The last child of a list or an object as it is written, found without a walk over the others; `None` if
+    /// there is none.
+    pub fn last_child(self) -> Option<Self> {
+        (self.tape.count(self.slot) > 0).then(|| self.with(self.tape.last(self.slot)))
+    }
+
     /// The items of a list, or the values of an object; none for scalars.
     #[inline]
     pub fn items(self) -> Items<'a> {
