@@ -1,7 +1,7 @@
 //! Values, look-ups and duplicate keys against serde_json and a naive model.
 
 use super::{Json, blanks, decoded, grammar::depth, json};
-use crate::{Cursor, Document, Prediction, Tables};
+use crate::{Cursor, Document, Kind, Prediction, Tables};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::Value;
 use std::fmt::Write;
@@ -17,6 +17,12 @@ fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
     for child in cursor.items() {
         assert_eq!(child.depth(), cursor.depth() + 1);
     }
+    let members = cursor.written_members().map(|member| member.value);
+    let items = cursor.items().filter(|_| cursor.kind() == Kind::Array);
+    assert_eq!(
+        cursor.last_child().map(Cursor::ordinal),
+        members.chain(items).last().map(Cursor::ordinal)
+    );
     // Its bytes are one whole value.
     let alone = Document::new(cursor.raw().to_vec());
     assert_eq!(compact(alone.root().unwrap()), compact(cursor));
