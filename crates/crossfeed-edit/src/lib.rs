@@ -26,6 +26,27 @@
 //!   removes an item of a list before it, since its index would be another.
 //! - If one of duplicate members is withheld, all are.
 //!
+//! ```
+//! use crossfeed_edit::{EditErrorKind, EditLimits, Merge};
+//! use crossfeed_json::{Cursor, Document};
+//! use serde_json::json;
+//!
+//! let document = Document::new(r#"{"user": {"name": "Ann", "password": "p"}}"#);
+//! let is_withheld = |value: Cursor<'_>| value.has_key("password");
+//! let limits = EditLimits::default();
+//! let merge = |merge| {
+//!     let merge = Merge::read(&merge, &limits)?;
+//!     merge.apply(document.root().unwrap(), Some(&is_withheld), &limits)
+//! };
+//!
+//! let outcome = merge(json!({"user": {"name": "Bob", "password": null}}))?;
+//! assert_eq!(outcome, r#"{"user": {"name": "Bob", "password": "p"}}"#);
+//! let error = merge(json!({"user": {"password": "q"}})).unwrap_err();
+//! assert_eq!(error.kind, EditErrorKind::NotAllowed);
+//! assert_eq!(error.to_string(), "at `/user/password`: this change is not allowed here");
+//! # Ok::<(), crossfeed_edit::EditError>(())
+//! ```
+//!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 //! [RFC 7396]: https://www.rfc-editor.org/rfc/rfc7396
 
