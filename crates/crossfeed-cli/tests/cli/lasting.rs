@@ -249,9 +249,10 @@ fn a_process_that_ends_has_its_session_until_it_has_ended() {
     before.tell(&call);
     before.ask(3, "tools/list", &json!({}));
     assert!(kill("-TERM", &before.gateway.id().to_string()));
-    // The call may still end: ten seconds are waited for that, four more than a claim lasts.
+    // The call may still end: ten seconds are waited for that, four more than a claim lasts. What begins late on a busy machine
+    // must be over by then.
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(8) {
+    while began.elapsed() < Duration::from_millis(6_500) {
         let refused = run(&[&["gateway"], &named[..], &["sh", &echo()]].concat(), "");
         assert_eq!(refused.status, 2, "{refused:?}");
         let says = "another process serves the session `work`";

@@ -584,7 +584,9 @@ fn servers_are_one_thing_or_the_other() {
 fn what_others_cannot_reach_is_not_advertised() {
     for address in ["10.0.0.5:8807", "http://a/mcp", "ftp://a"] {
         check(
-            &format!("listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"),
+            &format!(
+                "listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"
+            ),
             &[
                 "line 1, `listen.advertise`: not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`",
             ],
@@ -592,7 +594,9 @@ fn what_others_cannot_reach_is_not_advertised() {
     }
     for address in ["http://0.0.0.0:8807", "https://[::]"] {
         check(
-            &format!("listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"),
+            &format!(
+                "listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"
+            ),
             &[
                 "line 1, `listen.advertise`: every machine's own address, at which others do not reach this one: write a host that they reach",
             ],
