@@ -582,24 +582,20 @@ fn servers_are_one_thing_or_the_other() {
 
 #[test]
 fn what_others_cannot_reach_is_not_advertised() {
-    for address in ["10.0.0.5:8807", "http://a/mcp", "ftp://a"] {
+    let no_url = "line 1, `listen.advertise`: not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`";
+    let nowhere = "line 1, `listen.advertise`: every machine's own address, at which others do not reach this one: write a host that they reach";
+    for (address, problem) in [
+        ("10.0.0.5:8807", no_url),
+        ("http://a/mcp", no_url),
+        ("ftp://a", no_url),
+        ("http://0.0.0.0:8807", nowhere),
+        ("https://[::]", nowhere),
+    ] {
         check(
             &format!(
                 "listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"
             ),
-            &[
-                "line 1, `listen.advertise`: not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`",
-            ],
-        );
-    }
-    for address in ["http://0.0.0.0:8807", "https://[::]"] {
-        check(
-            &format!(
-                "listen = {{advertise = '{address}'}}\nstore = {{url = 'redis://a'}}\n[mcpServers.a]\ncommand = 'x'\n"
-            ),
-            &[
-                "line 1, `listen.advertise`: every machine's own address, at which others do not reach this one: write a host that they reach",
-            ],
+            &[problem],
         );
     }
     check(

@@ -215,26 +215,24 @@ fn advertised(field: &Field<'_>, store: &StoreLocation) -> Option<String> {
         let is_http = matches!(url.scheme(), "http" | "https");
         is_http && url.has_host() && url.origin().ascii_serialization() == text
     };
-    if !Url::parse(text).is_ok_and(|url| is_whole(&url)) {
-        let what =
-            "not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`";
-        field.problem(what);
-    } else if is_nowhere(text) {
-        field.problem(
+    match Url::parse(text).ok().filter(is_whole) {
+        None => field.problem(
+            "not the URL of a replica: write a scheme and a host, like `http://10.0.0.5:8807`",
+        ),
+        Some(url) if is_nowhere(&url) => field.problem(
             "every machine's own address, at which others do not reach this one: write a host that they reach",
-        );
-    } else if !store.lasts() {
-        field.problem(
+        ),
+        Some(_) if !store.lasts() => field.problem(
             "replicas find each other in a store that they share: add `store`, such as `redis://…`",
-        );
+        ),
+        Some(_) => {}
     }
     Some(text.to_owned())
 }
 
 /// Whether a URL has the address for listening at all addresses: `0.0.0.0`, `[::]`.
-fn is_nowhere(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+fn is_nowhere(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     address.is_ok_and(|address| address.is_unspecified())
 }

@@ -311,8 +311,10 @@ impl Http {
         let is_of_replica = request.uri().path() == "/healthz" || is_sent_on(request.headers());
         let answered = Arc::clone(&self).route(request, place, &mut busy).await;
         let mut response = answered.unwrap_or_else(|refusal| *refusal);
-        let name = self.hub.replica().filter(|_| is_of_replica);
-        if let Some(name) = name.and_then(|name| HeaderValue::try_from(name).ok()) {
+        if is_of_replica
+            && let Some(name) = self.hub.replica()
+            && let Ok(name) = HeaderValue::try_from(name)
+        {
             response.headers_mut().insert(header::REPLICA, name);
         }
         // Whoever keeps connections open is to send what follows elsewhere.

@@ -189,15 +189,19 @@ impl Peers {
         if self.proven.lock().get(&peer.name).is_some() {
             return Ok(());
         }
-        let asked = self.client.get(format!("{}/healthz", peer.address)).send();
-        let Ok(Ok(response)) = timeout(NAME_TIMEOUT, asked).await else {
-            return Err(NoAnswer::Unsent);
-        };
+        let answer = self.health(peer, NAME_TIMEOUT).await;
+        let response = answer.ok_or(NoAnswer::Unsent)?;
         if !self.is_of(peer, &response) {
             return Err(NoAnswer::Elsewhere);
         }
         self.proven.lock().put(peer.name.clone(), ());
         Ok(())
+    }
+
+    /// What answers at the address of a replica, if it does so within that time.
+    async fn health(&self, peer: &Peer, time: Duration) -> Option<Response> {
+        let asked = self.client.get(format!("{}/healthz", peer.address)).send();
+        timeout(time, asked).await.ok()?.ok()
     }
 
     /// Whether an answer is that of a replica.
@@ -536,11 +540,10 @@ impl Http {
 
     /// Whether a replica answers at its address.
     async fn answers(&self, peer: &Peer) -> bool {
-        let Some(peers) = &self.peers else {
-            return false;
-        };
-        let asked = peers.client.get(format!("{}/healthz", peer.address)).send();
-        matches!(timeout(CONNECT_TIMEOUT, asked).await, Ok(Ok(_)))
+        match &self.peers {
+            Some(peers) => peers.health(peer, CONNECT_TIMEOUT).await.is_some(),
+            None => false,
+        }
     }
 
     /// Whether a replica is alive, as far as that can be known.
