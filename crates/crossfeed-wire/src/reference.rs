@@ -34,8 +34,11 @@ const LITERAL: Sentinel = sentinel("$literal", "_literal");
 const TEMPLATE: Sentinel = sentinel("$template", "_template");
 const WITH: Sentinel = sentinel("$with", "_with");
 const REFS: Sentinel = sentinel("$refs", "_refs");
-const ALL: [Sentinel; 8] = [
-    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS,
+const PATCH: Sentinel = sentinel("$patch", "_patch");
+const MERGE: Sentinel = sentinel("$merge", "_merge");
+const EDIT: Sentinel = sentinel("$edit", "_edit");
+const ALL: [Sentinel; 11] = [
+    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS, PATCH, MERGE, EDIT,
 ];
 
 /// The keys of a reference's default, used when its selector matches nothing; the last is that of an entry of
@@ -49,7 +52,7 @@ const LISTED_WITH: &str = "with";
 /// Whether [`read_object`] and [`read_references`] copy the value of this key. Copying recurses, so callers bound the
 /// depth of these values first.
 pub fn is_copied(key: &str) -> bool {
-    let own = [TOOL, SELECT, DEFAULT, WITH, REFS];
+    let own = [TOOL, SELECT, DEFAULT, WITH, REFS, PATCH, MERGE, EDIT];
     own.iter().any(|sentinel| sentinel.is(key)) || key == LISTED_WITH || is_near_map(key)
 }
 
@@ -68,6 +71,50 @@ pub fn is_sentinel(key: &str) -> bool {
     ALL.iter().any(|sentinel| sentinel.is(key))
 }
 
+/// A way to change the value of a reference (`specs/edits.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the grammar has these and no other"
+)]
+pub enum EditKind {
+    /// `$patch`: a JSON Patch (RFC 6902).
+    Patch,
+    /// `$merge`: a JSON Merge Patch (RFC 7396).
+    Merge,
+    /// `$edit`: replacements in a text.
+    Text,
+}
+
+impl EditKind {
+    const ALL: [(Self, Sentinel); 3] = [
+        (Self::Patch, PATCH),
+        (Self::Merge, MERGE),
+        (Self::Text, EDIT),
+    ];
+
+    /// Its key without a sign: `patch`, `merge` or `edit`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Merge => "merge",
+            Self::Text => "edit",
+        }
+    }
+}
+
+/// A change of the value of a reference, as it was written.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WrittenEdit {
+    /// Which one.
+    pub kind: EditKind,
+    /// Its key, as it was written.
+    pub key: String,
+    /// What stands there.
+    pub content: Value,
+}
+
 /// A reference to a tool result, which replaces it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -80,6 +127,8 @@ pub struct Reference {
     pub select: Option<String>,
     /// The value to use when the selector matches nothing (`$default`).
     pub default: Option<Value>,
+    /// How the value is changed (`$patch`, `$merge`, `$edit`).
+    pub edit: Option<Box<WrittenEdit>>,
     /// Keys beside the reference that mean nothing there.
     pub ignored: Vec<String>,
     /// How it was written, where that is not quite the grammar: `{"$tool":"c","path":"x"}`.
@@ -173,6 +222,9 @@ pub enum Malformed {
     /// `{"$select": "x"}`.
     #[error("a reference needs the id of a call")]
     NoTool,
+    /// `{"$tool": "c", "$patch": [], "$merge": {}}`.
+    #[error("`{0}` and `{1}` both change one reference, which takes one of them")]
+    TwoEdits(String, String),
     /// `{"$tool": 7}`, `{"$tool": "c", "$select": {}}`.
     #[error("`{key}` must be a string, not {found}")]
     NoString {
@@ -419,9 +471,17 @@ pub fn read_object<'a>(
     let refs = keys.get(REFS)?;
     let (tool, artifact) = (keys.get(TOOL)?, keys.get(ARTIFACT)?);
     let (select, default) = (keys.get(SELECT)?, keys.get(DEFAULT)?);
-    let has_parts = [tool, artifact, select, default]
-        .iter()
-        .any(Option::is_some);
+    let mut edits = Vec::new();
+    for (kind, sentinel) in EditKind::ALL {
+        edits.extend(
+            keys.get(sentinel)?
+                .map(|(key, content)| (kind, key, content)),
+        );
+    }
+    let has_parts = !edits.is_empty()
+        || [tool, artifact, select, default]
+            .iter()
+            .any(Option::is_some);
     if let Some((key, content)) = literal {
         if has_parts || refs.is_some() || template.is_some() {
             return Err(Malformed::LiteralNotAlone(key));
@@ -459,7 +519,9 @@ pub fn read_object<'a>(
     }
     let tool = tool.ok_or(Malformed::NoTool)?;
     // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
-    if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default) {
+    if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default)
+        && edits.is_empty()
+    {
         let wrong = |error| match error {
             Malformed::NoTool => string(tool.0, tool.1)
                 .map(|_| error)
@@ -485,6 +547,7 @@ pub fn read_object<'a>(
         artifact,
         select,
         default,
+        edits,
     };
     parts
         .reference(object, is_own, meaning)
@@ -526,6 +589,7 @@ struct Parts<'a, 'k> {
     artifact: Option<(&'k str, &'a Value)>,
     select: Option<(&'k str, &'a Value)>,
     default: Option<&'a Value>,
+    edits: Vec<(EditKind, &'k str, &'a Value)>,
 }
 
 impl Parts<'_, '_> {
@@ -562,6 +626,7 @@ impl Parts<'_, '_> {
                 .transpose()?,
             select: None,
             default: self.default.cloned(),
+            edit: edit_of(&self.edits)?,
             ignored: Vec::new(),
             repair: None,
         };
@@ -596,6 +661,21 @@ impl Parts<'_, '_> {
         });
         reference.select = select;
         Ok(reference)
+    }
+}
+
+/// The only change of a reference.
+fn edit_of(edits: &[(EditKind, &str, &Value)]) -> Result<Option<Box<WrittenEdit>>, Malformed> {
+    match edits {
+        [] => Ok(None),
+        [(kind, key, content)] => Ok(Some(Box::new(WrittenEdit {
+            kind: *kind,
+            key: (*key).to_owned(),
+            content: (*content).clone(),
+        }))),
+        [(_, one, _), (_, other, _), ..] => {
+            Err(Malformed::TwoEdits((*one).to_owned(), (*other).to_owned()))
+        }
     }
 }
 

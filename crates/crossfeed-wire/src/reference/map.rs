@@ -1,8 +1,8 @@
 //! References maps: `{"q": "x", "$refs": {"url": {"$tool": "c"}}}`, and lists of entries in their place.
 
 use super::{
-    DEFAULT, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL,
-    Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
+    DEFAULT, EditKind, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH,
+    LITERAL, Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
     gist::{Gist, TARGETS},
     is_sentinel,
     near::{NearReference, is_one_of, meaning_of, near_list, read_near},
@@ -579,18 +579,25 @@ pub(super) fn read_listed(
         found: "nothing",
     })?;
     let own = ["tool", "artifact", "select", LISTED_DEFAULT];
+    let is_edit = |key: &str| EditKind::ALL.iter().any(|(kind, _)| kind.as_str() == key);
     let named = |key: &'static str| Some((key, get(key)?));
+    let edits = EditKind::ALL.iter().filter_map(|(kind, _)| {
+        let key = kind.as_str();
+        Some((*kind, key, get(key)?))
+    });
     let parts = Parts {
         tool: ("tool", tool),
         artifact: named("artifact"),
         select: named("select"),
         default: get(LISTED_DEFAULT),
+        edits: edits.collect(),
     };
     // Where every entry has every key, the others are null.
     let is_absent = |key: &str| {
         let others = [LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH];
         others.contains(&key) && get(key).is_none()
     };
-    let is_own = |key: &str| own.contains(&key) || beside.contains(&key) || is_absent(key);
+    let is_own =
+        |key: &str| own.contains(&key) || is_edit(key) || beside.contains(&key) || is_absent(key);
     parts.reference(object, is_own, meaning_of)
 }

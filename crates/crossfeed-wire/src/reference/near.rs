@@ -110,6 +110,7 @@ impl NearReference {
             artifact_id: None,
             select: selects.next()?,
             default: self.default,
+            edit: None,
             ignored: Vec::new(),
             repair: Some(Box::new(Repair {
                 written: self.written,
