@@ -10,6 +10,8 @@ use crossfeed_wire::{
     TraceContext,
     internal::{FIELDS, is_internal},
 };
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, sync::Arc};
 
 /// The media type of bytes of an unknown kind.
@@ -72,6 +74,16 @@ impl StoredItem {
         }
     }
 
+    /// Whether parts of it were left out.
+    pub(crate) fn is_excerpt(&self) -> bool {
+        matches!(self, Self::Result(result) if result.excerpt_of().is_some())
+    }
+
+    /// The SHA-256 digest of its bytes, in hexadecimal.
+    pub(crate) fn digest(&self) -> String {
+        HEXLOWER.encode(&Sha256::digest(self.document().raw()))
+    }
+
     /// The message of a failed call; `None` if the call succeeded.
     pub(crate) fn failure(&self) -> Option<String> {
         match self {
@@ -91,6 +103,21 @@ impl StoredItem {
             Self::Artifact(artifact) => Views::from_json(artifact.document(), arena, budget),
         }
     }
+}
+
+/// The digits of a digest that are shown: as many as tell the results of a session apart.
+const SHOWN_DIGITS: usize = 12;
+
+/// The beginning of a digest, as it is shown.
+pub(crate) fn shown_digits(digest: &str) -> &str {
+    digest.get(..SHOWN_DIGITS).unwrap_or(digest)
+}
+
+/// Whether a text is the beginning of a digest, at least as long as it is shown.
+pub(crate) fn is_beginning(text: &str, digest: &str) -> bool {
+    let beginning = digest.as_bytes().get(..text.len());
+    text.len() >= SHOWN_DIGITS
+        && beginning.is_some_and(|own| own.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 /// The most parts of a tool result that are looked at for JSON.

@@ -6,6 +6,7 @@ use crate::{
     context::ContextOptions,
     error::SelectError,
     flight::{Flights, LeaseKeeper},
+    latest::LatestCalls,
     paths::Outline,
     project::LearnedSchemas,
     resolve::FillLimits,
@@ -17,6 +18,7 @@ use crate::{
     trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
 };
+use crossfeed_edit::EditLimits;
 use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_output_schema::LearnOptions;
 use crossfeed_schema::SchemaError;
@@ -63,7 +65,10 @@ pub struct EngineOptions {
     /// The most bytes of memory that reading the JSON of arguments may take, where that is more than six times
     /// their length: 16 MiB, some 50,000 values, more than a model writes. Counted before anything is built.
     pub max_argument_bytes: usize,
-    /// The time for all selections of one call together: 5 s.
+    /// The limits of each edit in a reference (`$patch`, `$merge`, `$edit`); by default none may be made.
+    #[setters(strip_option)]
+    pub edits: Option<EditLimits>,
+    /// The time for all selections and edits of one call together: 5 s; one edit more may take its own time.
     pub resolve_time: Duration,
     /// How long the references of one call wait, together, for calls in flight: 60 s, as long as
     /// clients commonly wait for a tool. With none they do not wait. The timer of a running tokio runtime
@@ -97,6 +102,7 @@ impl Default for EngineOptions {
             max_references: 10_000,
             max_resolved_bytes: 128 << 20,
             max_argument_bytes: 16 << 20,
+            edits: None,
             resolve_time: Duration::from_secs(5),
             wait: Duration::from_secs(60),
             max_in_flight: 256,
@@ -145,6 +151,8 @@ pub(crate) struct Inner {
     pub(crate) declared: DeclaredOutputs,
     pub(crate) accounts: Accounts,
     pub(crate) flights: Arc<Flights>,
+    /// Known where edits are on.
+    pub(crate) latest: LatestCalls,
     /// Where the store has leases.
     pub(crate) leases: Option<Arc<LeaseKeeper>>,
 }
@@ -177,6 +185,7 @@ impl Engine {
             accounts: Accounts::new(options.telemetry.clone()),
             leases: LeaseKeeper::new(&store, &flights, options.telemetry.clone()),
             flights,
+            latest: LatestCalls::default(),
             options,
             store,
         }))
@@ -230,6 +239,7 @@ impl Inner {
             max_bytes: self.options.max_resolved_bytes,
             time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
+            edits: self.options.edits.as_ref(),
         }
     }
 

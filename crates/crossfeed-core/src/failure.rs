@@ -2,7 +2,7 @@
 
 use crate::error::{
     ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, NotJson,
-    RenderError, RevealError, SelectError, ValidationCost, cut, quotable,
+    ReferenceEditError, RenderError, RevealError, SelectError, ValidationCost, cut, quotable,
 };
 use crossfeed_projection::ProjectionError;
 use crossfeed_schema::SchemaError;
@@ -60,6 +60,15 @@ pub enum Error {
     /// A projection that cannot be made as requested.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
+    /// The edit of a reference, which is not made.
+    #[error(transparent)]
+    Edit(Box<ReferenceEditError>),
+}
+
+impl From<ReferenceEditError> for Error {
+    fn from(error: ReferenceEditError) -> Self {
+        Self::Edit(Box::new(error))
+    }
 }
 
 impl Error {
@@ -69,6 +78,7 @@ impl Error {
             Self::Reference(_) => ErrorCode::ReferenceMalformed,
             Self::Lookup(error) => error.code(),
             Self::Select(error) => error.code(),
+            Self::Edit(error) => error.code(),
             Self::NotJson(_) | Self::Arguments(_) => ErrorCode::ArgumentsInvalid,
             Self::Read(error) => error.code(),
             Self::Schema(error) => error.code(),
@@ -100,6 +110,7 @@ impl Error {
             Self::Reference(error) => error.advice(),
             Self::Lookup(error) => error.advice(),
             Self::Select(error) => error.advice(),
+            Self::Edit(error) => error.advice(),
             Self::NotJson(_) => "write the arguments as one JSON value".to_owned(),
             Self::Arguments(error) => error.advice(),
             Self::Limit(error) => error.advice().to_owned(),
@@ -210,7 +221,9 @@ impl Failure {
     fn line(&self) -> String {
         let mut line = self.error.to_string();
         let mut place = Vec::new();
-        if let (Some(call_id), Error::Select(_) | Error::Limit(_)) = (&self.call_id, &self.error) {
+        if let (Some(call_id), Error::Select(_) | Error::Limit(_) | Error::Edit(_)) =
+            (&self.call_id, &self.error)
+        {
             let (source, result) = match &self.artifact_id {
                 Some(id) => (format!("artifact `{id}` of call `{call_id}`"), ""),
                 None => (format!("call `{call_id}`"), "the result of "),

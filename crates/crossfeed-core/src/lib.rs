@@ -27,6 +27,7 @@ mod error;
 mod failure;
 mod flight;
 mod hint;
+mod latest;
 mod lineage;
 mod notices;
 mod paths;
@@ -56,12 +57,13 @@ pub use crossfeed_wire::View;
 pub use engine::{Engine, EngineOptions};
 pub use error::{
     Alternatives, ArgumentError, ArtifactError, ComponentMismatch, LimitError, LookupError,
-    MalformedReference, NotJson, RenderError, RevealError, SelectError, ValidationCost,
+    MalformedReference, NotJson, ReferenceEditError, RenderError, RevealError, SelectError,
+    ValidationCost,
 };
 pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
-pub use lineage::{LineageEntry, ReferenceRepair, ReferenceSource};
+pub use lineage::{LineageEntry, ReferenceEdit, ReferenceRepair, ReferenceSource};
 pub use notices::Notices;
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;

@@ -1,7 +1,7 @@
 //! Lineage: the call that each argument came from, and how.
 
 use crate::select::SelectReport;
-use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
+use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext, reference::EditKind};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Where a value came from.
@@ -18,6 +18,8 @@ pub struct ReferenceSource {
     pub select: Option<String>,
     /// How the selector was understood; `None` without one, and if the default was used.
     pub report: Option<SelectReport>,
+    /// How the value was changed, if it was.
+    pub edit: Option<ReferenceEdit>,
     /// Whether the reference's `$default` was used.
     pub used_default: bool,
     /// Bytes of the referenced result; 0 if the default was used.
@@ -30,6 +32,19 @@ pub struct ReferenceSource {
     /// Where the data of the result came from, if the host [said](crate::ToolResult::with_sources) it; `None` for an
     /// artifact.
     pub sources: Option<Arc<str>>,
+}
+
+/// A change of a reference's value, without what it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReferenceEdit {
+    /// Which one.
+    pub kind: EditKind,
+    /// Bytes of its JSON, without blanks, with the values that references in it brought in.
+    pub bytes: usize,
+    /// A later call of the same tool with the same arguments, as far as this engine recorded one: the change was made on
+    /// what that has replaced.
+    pub superseded_by: Option<CallId>,
 }
 
 /// A reference that was not written as the grammar says, and was read as what it must mean.
@@ -61,7 +76,8 @@ pub struct LineageEntry {
     pub ignored: Vec<String>,
     /// How the reference was read, if it was not written as the grammar says.
     pub repair: Option<ReferenceRepair>,
-    /// The number of the text, if the value is a part of one: entries of one text have the same place.
+    /// The number of what the value is a part of, if it is one of several: of a text, or of an edit. The parts have the
+    /// same place.
     pub(crate) text: Option<usize>,
     /// The digits of a number that is the whole value.
     pub(crate) digits: Option<Box<str>>,

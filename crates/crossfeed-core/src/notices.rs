@@ -140,6 +140,11 @@ enum Slip<'a> {
         key: &'a str,
         link: &'a LineageEntry,
     },
+    /// The change of a result that a later call has replaced.
+    Superseded {
+        by: &'a str,
+        link: &'a LineageEntry,
+    },
     Empty {
         notice: &'a Notice,
         link: Option<&'a LineageEntry>,
@@ -157,8 +162,15 @@ impl<'a> Slip<'a> {
         let ignored = link.ignored.iter();
         let reference = link.repair.as_ref();
         let reference = reference.map(|repair| Self::Reference { repair, link });
+        let edit = link.source.edit.as_ref();
+        let by = edit.and_then(|edit| edit.superseded_by.as_ref());
+        let superseded = by.map(|by| Self::Superseded {
+            by: by.as_str(),
+            link,
+        });
         reference
             .into_iter()
+            .chain(superseded)
             .chain(ignored.map(move |key| Self::Ignored { key, link }))
             .chain(selection.into_iter().flatten())
     }
@@ -206,6 +218,11 @@ impl<'a> Slip<'a> {
                     "ignored: a key in the reference at {}",
                     short(link.at.as_str())
                 )
+            }
+            (Self::Superseded { by, link }, _) => {
+                let (id, by) = (short(link.source.call_id.as_str()), short(by));
+                let at = short(link.at.as_str());
+                format!("superseded: {at} changes `{id}`, and `{by}` is the same call made later")
             }
             (Self::Empty { notice, link }, reader) => {
                 let at = link.map(|link| format!("{}, ", short(link.at.as_str())));

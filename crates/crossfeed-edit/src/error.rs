@@ -60,6 +60,17 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
+/// Of an edit as a whole.
+impl From<EditErrorKind> for EditError {
+    fn from(kind: EditErrorKind) -> Self {
+        Self {
+            operation: None,
+            pointer: None,
+            kind,
+        }
+    }
+}
+
 /// A message shows at most so much of a pointer.
 const MAX_POINTER_CHARS: usize = 200;
 
@@ -205,15 +216,6 @@ impl EditErrorKind {
     pub(crate) fn of(self, operation: usize) -> EditError {
         EditError {
             operation: Some(operation),
-            pointer: None,
-            kind: self,
-        }
-    }
-
-    /// Of an edit as a whole.
-    pub(crate) fn whole(self) -> EditError {
-        EditError {
-            operation: None,
             pointer: None,
             kind: self,
         }

@@ -54,7 +54,7 @@ impl Merge {
 
     fn read_source(merge: Source<'_>, limits: &EditLimits) -> Result<Self, EditError> {
         let depth = limits.depth.min(crossfeed_json::MAX_DEPTH);
-        let too_deep = || Limit::Depth.exceeded(depth as u64).whole();
+        let too_deep = || Limit::Depth.exceeded(depth as u64);
         let document = merge.document(depth).ok_or_else(too_deep)?;
         Ok(Self { document })
     }
@@ -74,7 +74,7 @@ impl Merge {
     ) -> Result<Bytes, EditError> {
         let mut looks = Looks::new(target, is_withheld, limits);
         let mut tree = Node::Raw(target);
-        let merge = root(&self.document).map_err(EditErrorKind::whole)?;
+        let merge = root(&self.document).map_err(EditError::from)?;
         let mut keys = Vec::new();
         merge_into(&mut tree, merge, &mut looks, &mut keys).map_err(|kind| {
             let at = keys.iter().fold(Pointer::root(), |at, key| at.key(key));
@@ -83,7 +83,7 @@ impl Merge {
         looks
             .budget
             .check_bytes(tree.len())
-            .map_err(EditErrorKind::whole)?;
+            .map_err(EditError::from)?;
         Ok(written(&tree))
     }
 }

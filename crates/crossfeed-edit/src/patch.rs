@@ -80,8 +80,8 @@ impl Patch {
     fn read_source(patch: Source<'_>, limits: &EditLimits) -> Result<Self, EditError> {
         let operations = patch
             .items(limits.operations)
-            .ok_or_else(|| patch.wrong("the patch", "a list of operations").whole())?;
-        check_operations(operations.len(), limits).map_err(EditErrorKind::whole)?;
+            .ok_or_else(|| patch.wrong("the patch", "a list of operations"))?;
+        check_operations(operations.len(), limits).map_err(EditError::from)?;
         let read = |(index, operation)| {
             read_operation(operation, limits).map_err(|kind: EditErrorKind| kind.of(index))
         };
@@ -110,7 +110,7 @@ impl Patch {
         is_withheld: Option<IsWithheld<'_>>,
         limits: &EditLimits,
     ) -> Result<Bytes, EditError> {
-        check_operations(self.operations.len(), limits).map_err(EditErrorKind::whole)?;
+        check_operations(self.operations.len(), limits).map_err(EditError::from)?;
         let mut looks = Looks::new(root, is_withheld, limits);
         let mut tree = Node::Raw(root);
         for (index, operation) in self.operations.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Patch {
         looks
             .budget
             .check_bytes(tree.len())
-            .map_err(EditErrorKind::whole)?;
+            .map_err(EditError::from)?;
         Ok(written(&tree))
     }
 }

@@ -92,8 +92,8 @@ impl TextEdits {
     fn read_source(edits: Source<'_>, limits: &EditLimits) -> Result<Self, EditError> {
         let edits = edits
             .items(limits.operations)
-            .ok_or_else(|| edits.wrong("the edit", "a list of text edits").whole())?;
-        check_operations(edits.len(), limits).map_err(EditErrorKind::whole)?;
+            .ok_or_else(|| edits.wrong("the edit", "a list of text edits"))?;
+        check_operations(edits.len(), limits).map_err(EditError::from)?;
         let read = |(index, edit)| read_edit(edit).map_err(|kind: EditErrorKind| kind.of(index));
         let edits = edits.into_iter().enumerate().map(read);
         Ok(Self {
@@ -113,10 +113,10 @@ impl TextEdits {
     ///
     /// An [`EditError`] that names the edit: `NotText`, `NoOccurrence`, `ManyOccurrences` or `LimitExceeded`.
     pub fn apply(&self, root: Cursor<'_>, limits: &EditLimits) -> Result<Bytes, EditError> {
-        check_operations(self.edits.len(), limits).map_err(EditErrorKind::whole)?;
+        check_operations(self.edits.len(), limits).map_err(EditError::from)?;
         let found = root.kind();
         if found != Kind::String {
-            return Err(EditErrorKind::NotText { found }.whole());
+            return Err(EditErrorKind::NotText { found }.into());
         }
         let quoted = root.raw();
         // A document is UTF-8.
@@ -128,12 +128,10 @@ impl TextEdits {
                 .map_err(|kind| kind.of(index))?;
         }
         if self.edits.is_empty() {
-            budget
-                .check_bytes(quoted.len())
-                .map_err(EditErrorKind::whole)?;
+            budget.check_bytes(quoted.len()).map_err(EditError::from)?;
             return Ok(root.shared());
         }
-        let out = text.written(&budget).map_err(EditErrorKind::whole)?;
+        let out = text.written(&budget).map_err(EditError::from)?;
         Ok(out.into())
     }
 }
@@ -153,6 +151,7 @@ fn read_edit(edit: Source<'_>) -> Result<TextEdit, EditErrorKind> {
     let new = edit.required_text("new")?.into_owned();
     let all = match edit.get("all") {
         None => false,
+        Some(all) if all.kind() == Kind::Null => false,
         Some(all) => all.flag().ok_or_else(|| all.wrong("all", "a boolean"))?,
     };
     if old.is_empty() {

@@ -59,6 +59,12 @@ codes! {
     SelectMatchedNothing = "select.matched_nothing",
     /// A selector needs more steps, depth, output or time than it may have.
     SelectTooCostly = "select.too_costly",
+    /// The edit of a reference is not one: `{"$tool": "call_1", "$patch": 7}`.
+    EditMalformed = "edit.malformed",
+    /// The edit of a reference does not fit the value: what it names is not there, or not as it says.
+    EditFailed = "edit.failed",
+    /// The edit of a reference was made for another result.
+    EditOutdated = "edit.outdated",
     /// The resolved arguments do not fit the tool's own schema.
     ArgumentsInvalid = "arguments.invalid",
     /// A call names a tool that the client was not listed.

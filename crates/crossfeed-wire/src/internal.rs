@@ -9,6 +9,9 @@ pub const TOOL_CALL_ID: &str = "_toolCallId";
 /// The selectors that work on a result, offered to the model beside it.
 pub const STRUCTURE_HINTS: &str = "_structureHints";
 
+/// The first digits of the digest of a result, for changes of it.
+pub const RESULT_DIGEST: &str = "_crossfeedDigest";
+
 /// The note that something of a result is withheld.
 pub const PREVIEW: &str = "_crossfeedPreview";
 
@@ -16,7 +19,7 @@ pub const PREVIEW: &str = "_crossfeedPreview";
 pub const PARTS: &str = "_crossfeedParts";
 
 /// Every internal field, in the order in which they are written.
-pub const FIELDS: [&str; 4] = [TOOL_CALL_ID, STRUCTURE_HINTS, PREVIEW, PARTS];
+pub const FIELDS: [&str; 5] = [TOOL_CALL_ID, RESULT_DIGEST, STRUCTURE_HINTS, PREVIEW, PARTS];
 
 /// Whether `key` names an internal field.
 ///

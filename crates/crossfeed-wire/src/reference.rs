@@ -37,8 +37,9 @@ const REFS: Sentinel = sentinel("$refs", "_refs");
 const PATCH: Sentinel = sentinel("$patch", "_patch");
 const MERGE: Sentinel = sentinel("$merge", "_merge");
 const EDIT: Sentinel = sentinel("$edit", "_edit");
-const ALL: [Sentinel; 11] = [
-    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS, PATCH, MERGE, EDIT,
+const DIGEST: Sentinel = sentinel("$digest", "_digest");
+const ALL: [Sentinel; 12] = [
+    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS, PATCH, MERGE, EDIT, DIGEST,
 ];
 
 /// The keys of a reference's default, used when its selector matches nothing; the last is that of an entry of
@@ -52,7 +53,9 @@ const LISTED_WITH: &str = "with";
 /// Whether [`read_object`] and [`read_references`] copy the value of this key. Copying recurses, so callers bound the
 /// depth of these values first.
 pub fn is_copied(key: &str) -> bool {
-    let own = [TOOL, SELECT, DEFAULT, WITH, REFS, PATCH, MERGE, EDIT];
+    let own = [
+        TOOL, SELECT, DEFAULT, WITH, REFS, PATCH, MERGE, EDIT, DIGEST,
+    ];
     own.iter().any(|sentinel| sentinel.is(key)) || key == LISTED_WITH || is_near_map(key)
 }
 
@@ -129,6 +132,8 @@ pub struct Reference {
     pub default: Option<Value>,
     /// How the value is changed (`$patch`, `$merge`, `$edit`).
     pub edit: Option<Box<WrittenEdit>>,
+    /// The first digits of the digest of the result that is meant (`$digest`).
+    pub digest: Option<Box<str>>,
     /// Keys beside the reference that mean nothing there.
     pub ignored: Vec<String>,
     /// How it was written, where that is not quite the grammar: `{"$tool":"c","path":"x"}`.
@@ -225,6 +230,15 @@ pub enum Malformed {
     /// `{"$tool": "c", "$patch": [], "$merge": {}}`.
     #[error("`{0}` and `{1}` both change one reference, which takes one of them")]
     TwoEdits(String, String),
+    /// `{"$patch": []}`.
+    #[error("`{0}` changes the value of a reference, and none stands beside it")]
+    EditAlone(String),
+    /// `"{\"$tool\": \"c\", \"$merge\": {\"a\": {\"$tool\": \"d\"}}}"`.
+    #[error("`{0}` holds a reference, and both were written as one text")]
+    EditInText(String),
+    /// What the host has not switched on: `{"$tool": "c", "$patch": []}`.
+    #[error("`{0}` is switched off here")]
+    SwitchedOff(String),
     /// `{"$tool": 7}`, `{"$tool": "c", "$select": {}}`.
     #[error("`{key}` must be a string, not {found}")]
     NoString {
@@ -478,8 +492,9 @@ pub fn read_object<'a>(
                 .map(|(key, content)| (kind, key, content)),
         );
     }
+    let digest = keys.get(DIGEST)?;
     let has_parts = !edits.is_empty()
-        || [tool, artifact, select, default]
+        || [tool, artifact, select, default, digest]
             .iter()
             .any(Option::is_some);
     if let Some((key, content)) = literal {
@@ -517,10 +532,14 @@ pub fn read_object<'a>(
     if !has_parts && map_stands_here {
         return Ok(Reading::Data);
     }
-    let tool = tool.ok_or(Malformed::NoTool)?;
+    let tool = tool.ok_or_else(|| match edits.first() {
+        Some((_, key, _)) => Malformed::EditAlone((*key).to_owned()),
+        None => Malformed::NoTool,
+    })?;
     // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
     if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default)
         && edits.is_empty()
+        && digest.is_none()
     {
         let wrong = |error| match error {
             Malformed::NoTool => string(tool.0, tool.1)
@@ -548,6 +567,7 @@ pub fn read_object<'a>(
         select,
         default,
         edits,
+        digest,
     };
     parts
         .reference(object, is_own, meaning)
@@ -590,6 +610,7 @@ struct Parts<'a, 'k> {
     select: Option<(&'k str, &'a Value)>,
     default: Option<&'a Value>,
     edits: Vec<(EditKind, &'k str, &'a Value)>,
+    digest: Option<(&'k str, &'a Value)>,
 }
 
 impl Parts<'_, '_> {
@@ -627,6 +648,10 @@ impl Parts<'_, '_> {
             select: None,
             default: self.default.cloned(),
             edit: edit_of(&self.edits)?,
+            digest: self
+                .digest
+                .map(|(key, value)| string(key, value).map(Into::into))
+                .transpose()?,
             ignored: Vec::new(),
             repair: None,
         };

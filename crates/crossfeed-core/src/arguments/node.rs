@@ -3,8 +3,12 @@
 //!
 //! Nothing is copied, and every number keeps its digits.
 
-use super::tree::{Documents, Inside, Tree, index_of};
-use crossfeed_jmespath::{Kind, Unrepresentable, ValueSize, View};
+use super::{
+    splice::spliced,
+    tree::{Documents, Inside, Tree, index_of},
+};
+use bytes::Bytes;
+use crossfeed_jmespath::{Cost, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Key};
 use crossfeed_wire::{Pointer, reference::DEFAULT_KEYS};
 use serde_json::Value;
@@ -336,6 +340,10 @@ impl<'a> Tree<'a> for Node<'a> {
         let written = written().filter(|written| written.to_nearest_value() == *default);
         let built = || documents.view(default.to_string());
         Self::View(written.map_or_else(built, View::from))
+    }
+
+    fn to_json(&self) -> Result<Bytes, Cost> {
+        Ok(spliced(self, None)?.into_bytes())
     }
 
     fn as_view(&self) -> Option<&View<'a>> {

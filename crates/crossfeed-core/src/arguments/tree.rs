@@ -1,7 +1,8 @@
 //! Arguments while their references are replaced: a `Value` for callers that want one, a
 //! [`Node`](super::node::Node) for those that want bytes.
 
-use crossfeed_jmespath::{Unrepresentable, ValueSize, View};
+use bytes::Bytes;
+use crossfeed_jmespath::{Cost, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Document, number_value};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
@@ -19,6 +20,9 @@ pub(crate) trait Tree<'a>: Clone {
 
     /// The default of the reference with this ordinal: its original bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
+
+    /// Its JSON.
+    fn to_json(&self) -> Result<Bytes, Cost>;
 
     /// The view that it is, if it is one.
     fn as_view(&self) -> Option<&View<'a>>;
@@ -63,7 +67,7 @@ pub(crate) struct Documents(elsa::FrozenVec<Box<Document>>);
 
 impl Documents {
     /// Some JSON as a view; `null` if it is invalid.
-    pub(crate) fn view(&self, json: String) -> View<'_> {
+    pub(crate) fn view(&self, json: impl Into<Bytes>) -> View<'_> {
         let document = self.0.push_get(Box::new(Document::new(json)));
         document.root().map_or_else(|_| View::null(), View::from)
     }
@@ -84,6 +88,10 @@ impl<'a> Tree<'a> for Value {
 
     fn default_of(&self, default: &Value, _: Option<u32>, _: &'a Documents) -> Self {
         default.clone()
+    }
+
+    fn to_json(&self) -> Result<Bytes, Cost> {
+        Ok(self.to_string().into())
     }
 
     fn as_view(&self) -> Option<&View<'a>> {

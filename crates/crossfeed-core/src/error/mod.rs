@@ -4,6 +4,7 @@
 
 mod arguments;
 mod artifact;
+mod edit;
 mod limit;
 mod lookup;
 mod meant;
@@ -13,6 +14,7 @@ mod select;
 
 pub use arguments::{ArgumentError, NotJson};
 pub use artifact::{ArtifactError, ComponentMismatch};
+pub use edit::ReferenceEditError;
 pub use limit::{LimitError, RenderError, RevealError, ValidationCost};
 pub use lookup::LookupError;
 pub(crate) use meant::{MAX_MEANT_BYTES, MeantPiece};

@@ -550,6 +550,20 @@ fn advice(
                 such_as(member)
             )
         }
+        (None, Malformed::SwitchedOff(_)) => format!(
+            "write the value itself, or ask for the host to switch it on: `EngineOptions::edits` in a program, \
+             `edits` in the configuration of a gateway; to pass data that only looks like an edit: {}",
+            spelling.literal_at(draft.place())
+        ),
+        (None, Malformed::EditAlone(edit)) => format!(
+            "write `{}` beside `{edit}`; to pass data that only looks like an edit: {}",
+            key("tool"),
+            spelling.literal_at(draft.place())
+        ),
+        (None, Malformed::EditInText(_)) => {
+            "write the reference as an object, not as the text of one".to_owned()
+        }
+        (None, Malformed::TwoEdits(..)) => "leave one of them out".to_owned(),
         (None, Malformed::UnknownKey { .. }) => {
             let select = key("select");
             format!(

@@ -3,7 +3,7 @@
 
 use super::subject::RenderContext;
 use crossfeed_json::quoted;
-use crossfeed_wire::internal::{PARTS, PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
+use crossfeed_wire::internal::{PARTS, PREVIEW, RESULT_DIGEST, STRUCTURE_HINTS, TOOL_CALL_ID};
 
 /// The note that the host's rules withhold something; it does not say what.
 const WITHHELD: &str = r#"{"withheld":"some of it, by a rule of the host"}"#;
@@ -42,9 +42,12 @@ impl InternalFields {
     }
 }
 
-/// The call id, as a member.
+/// The call id, and the digest if it is shown, as members.
 fn id(known: &RenderContext<'_, '_>) -> String {
-    format!("\"{TOOL_CALL_ID}\":{}", quoted(known.call_id.as_str()))
+    let digest = known.digest.as_deref();
+    let digest = digest.map(|digest| format!(",\"{RESULT_DIGEST}\":{}", quoted(digest)));
+    let id = quoted(known.call_id.as_str());
+    format!("\"{TOOL_CALL_ID}\":{id}{}", digest.unwrap_or_default())
 }
 
 /// The output for a cut result: its preview, and our fields.

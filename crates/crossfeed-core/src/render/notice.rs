@@ -26,6 +26,9 @@ impl Note {
         (bytes, tokens): (usize, usize),
     ) -> String {
         let mut line = format!("[crossfeed preview of {}: cut, not the data", id(known));
+        if let Some(digest) = &known.digest {
+            line.push_str(&format!("; digest {digest}"));
+        }
         if !known.referable {
             line.push_str("; the call failed");
         }

@@ -17,6 +17,8 @@ use crossfeed_wire::{CallId, internal::is_internal};
 /// Facts about a result that its bytes do not say.
 pub(crate) struct RenderContext<'a, 'v> {
     pub(crate) call_id: &'v CallId,
+    /// The first digits of its digest, where results may be changed.
+    pub(crate) digest: Option<String>,
     /// Whether it can be referred to: the call did not fail.
     pub(crate) referable: bool,
     /// Whether the host's rules withhold some of it.

@@ -2,21 +2,25 @@
 
 use super::{
     origin::Origin,
-    plan::{Plan, PlannedReference},
+    plan::{Plan, PlannedEdit, PlannedReference},
     substitute::Substituter,
     tally::Tally,
 };
 use crate::{
     arguments::{Documents, Tree, count_of, unheld},
-    canonical::{StoredItem, Views},
-    error::{LimitError, LookupError, MalformedReference, Misplaced, SelectError},
+    canonical::{StoredItem, Views, is_beginning, shown_digits},
+    error::{
+        LimitError, LookupError, MalformedReference, Misplaced, ReferenceEditError, SelectError,
+    },
     failure::{Error, Failure},
+    latest::LatestCalls,
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, UnredactedItem},
     select::{DeclaredOutputs, MAX_CHOICE, SelectOptions, Selector, Selectors, is_of_whole},
     telemetry::Telemetry,
 };
+use crossfeed_edit::EditLimits;
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_tools::Spelling;
@@ -71,7 +75,7 @@ pub(crate) struct FillArena {
     pub(crate) arena: Arena,
     pub(crate) documents: Documents,
     /// The redacted forms of results that the host's rules withhold parts of.
-    redacted: elsa::FrozenVec<Box<StoredItem>>,
+    pub(super) redacted: elsa::FrozenVec<Box<StoredItem>>,
 }
 
 impl FillArena {
@@ -94,6 +98,8 @@ pub(crate) struct FillLimits<'o> {
     pub(crate) time: Duration,
     /// When all selections of the call must be done.
     pub(crate) deadline: Instant,
+    /// The limits of edits; none are made without them.
+    pub(crate) edits: Option<&'o EditLimits>,
 }
 
 impl FillLimits<'_> {
@@ -115,7 +121,7 @@ pub(super) struct ResolvedValue<'a, T> {
     /// The tokens of the value if the model had written it.
     pub(super) tokens: usize,
     /// The bytes that each use takes of those that may be brought in.
-    counted: usize,
+    pub(super) counted: usize,
     /// How many references still need the value.
     pub(super) uses: usize,
 }
@@ -148,7 +154,17 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
                 failures.push(guessed(plan, number, select));
                 None
             }
-            Ok(value) => Some(value),
+            Ok(value) => {
+                let malformed = refused_edit(planned, context.limits.edits.is_some());
+                let malformed = malformed.map(|it| plan.malformed_at(it, &planned.at).into());
+                match malformed.map_or_else(|| resolver.is_meant(planned), Err) {
+                    Ok(()) => Some(value),
+                    Err(error) => {
+                        failures.push(failure(planned, error));
+                        None
+                    }
+                }
+            }
             Err(error) => {
                 if !is_data(planned, &error) {
                     failures.push(failure(planned, error));
@@ -172,6 +188,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         context,
         left: resolver.left,
         texts: 0,
+        linked: vec![None; plan.references.len()],
     };
     // Even after a failure, so that unreachable places are reported as well.
     for step in &plan.steps {
@@ -191,11 +208,15 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
 /// bytes, by its number.
 pub(crate) fn malformed<'v>(
     plan: &Plan,
+    has_edits: bool,
     written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let fault = malformed.malformed.clone();
+        let fault = match malformed.malformed.clone() {
+            Malformed::EditAlone(key) if !has_edits => Malformed::SwitchedOff(key),
+            fault => fault,
+        };
         let error = match malformed.meant.as_slice() {
             [] => {
                 let place = Misplaced {
@@ -239,6 +260,19 @@ fn is_bare(planned: &PlannedReference) -> bool {
     planned.raw.as_deref().is_some_and(is_unsigned) && repair.is_some_and(|repair| repair.or_data)
 }
 
+/// Why the edit of a reference is refused before it is read.
+fn refused_edit(planned: &PlannedReference, are_on: bool) -> Option<Malformed> {
+    let reference = &planned.reference;
+    let key = reference.edit.as_ref().map(|edit| edit.key.clone());
+    if !are_on {
+        let digest = || reference.digest.as_ref().map(|_| "$digest".to_owned());
+        return key.or_else(digest).map(Malformed::SwitchedOff);
+    }
+    let is_lost = |edit: &PlannedEdit| edit.at.is_none() && !edit.is_plain;
+    let is_lost = planned.edit.as_ref().is_some_and(is_lost);
+    key.filter(|_| is_lost).map(Malformed::EditInText)
+}
+
 /// The failure of what is not written as a reference, and selects something as what it is read as.
 fn guessed(plan: &Plan, number: usize, select: Option<String>) -> Failure {
     let planned = &plan.references[number];
@@ -269,6 +303,8 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
+    /// The latest calls, for changes of older ones.
+    pub(crate) latest: &'o LatestCalls,
     /// Set if a value was selected from an excerpt that the whole may not give.
     pub(crate) needs_whole: &'o Cell<bool>,
     /// The spelling of a reference's default, where the schema has a place for it.
@@ -373,6 +409,27 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     fn add(&mut self, value: ResolvedValue<'a, T>) -> usize {
         self.values.push(value);
         self.values.len() - 1
+    }
+
+    /// Refuses a result that is not the one whose digest the reference names.
+    fn is_meant(&self, planned: &PlannedReference) -> Result<(), Error> {
+        let Some(based_on) = planned.reference.digest.as_deref() else {
+            return Ok(());
+        };
+        let shown = self.result(planned)?.redacted(self.context.reveal)?;
+        if shown.is_excerpt() {
+            self.context.needs_whole.set(true);
+            return Ok(());
+        }
+        let digest = shown.digest();
+        if is_beginning(based_on, &digest) {
+            return Ok(());
+        }
+        Err(ReferenceEditError::OtherResult {
+            digest: shown_digits(&digest).to_owned(),
+            based_on: based_on.to_owned(),
+        }
+        .into())
     }
 
     fn charge(&mut self, counted: usize) -> Result<(), LimitError> {
@@ -508,6 +565,7 @@ fn source_of(reference: &Reference) -> ReferenceSource {
         tool: None,
         select: reference.select.clone(),
         report: None,
+        edit: None,
         used_default: false,
         bytes_in: 0,
         bytes_out: 0,
@@ -517,7 +575,7 @@ fn source_of(reference: &Reference) -> ReferenceSource {
 }
 
 /// The digits of a number.
-fn digits_of(view: &View<'_>) -> Box<str> {
+pub(super) fn digits_of(view: &View<'_>) -> Box<str> {
     let mut digits = Vec::new();
     // The number was already built, so it is within every limit.
     let _ = view.write(&mut digits, usize::MAX);

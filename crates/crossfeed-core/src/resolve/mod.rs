@@ -3,6 +3,7 @@
 //! It takes one pass: values that references bring in are never searched for references. The session looks
 //! results up, and [`crate::validate`] validates the outcome.
 
+mod edit;
 mod fill;
 mod glance;
 mod origin;

@@ -1,6 +1,8 @@
 //! The plan: every reference in arguments, every malformed one, and the steps to replace them.
 
-use crate::error::{LimitError, MAX_MEANT_BYTES, MeantPiece, ReferenceStyle};
+use crate::error::{
+    LimitError, MAX_MEANT_BYTES, MalformedReference, MeantPiece, Misplaced, ReferenceStyle,
+};
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{self, Malformed, NearReference, Piece, Reference, Target},
@@ -49,8 +51,21 @@ pub(crate) struct PlannedReference {
     pub(crate) ordinal: Option<u32>,
     /// What was written, of a part of a text.
     pub(crate) raw: Option<Box<str>>,
+    /// Where its edit is, if it has one.
+    pub(crate) edit: Option<PlannedEdit>,
     /// Its position in the order of the walk.
     order: usize,
+}
+
+/// The edit of a reference, and what it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedEdit {
+    /// Its place in the arguments; `None` where the reference was written as a text.
+    pub(crate) at: Option<Pointer>,
+    /// The references that it holds.
+    pub(crate) inner: Range<usize>,
+    /// Whether it is to be taken as it was written: neither references nor literals are in it.
+    pub(crate) is_plain: bool,
 }
 
 /// A malformed reference, and its place.
@@ -180,6 +195,16 @@ impl Plan {
                 |step: &Step| !matches!(step, Step::Near(place) if filled.contains(&place.at));
             self.steps.retain(stands);
         }
+    }
+
+    /// The error for what is malformed at a place, whatever was written there.
+    pub(super) fn malformed_at(&self, malformed: Malformed, at: &Pointer) -> MalformedReference {
+        let place = Misplaced {
+            at,
+            written: None,
+            spelling: &self.spelling,
+        };
+        MalformedReference::new(malformed, place)
     }
 
     /// The plan with the spelling of its errors.
@@ -316,7 +341,8 @@ impl Plan {
     pub(crate) fn reread(&mut self, references: impl IntoIterator<Item = (usize, Reference)>) {
         for (number, reference) in references {
             if let Some(planned) = self.references.get_mut(number) {
-                planned.reference = reference;
+                let own = std::mem::replace(&mut planned.reference, reference);
+                (planned.reference.edit, planned.reference.digest) = (own.edit, own.digest);
             }
         }
         self.wanted.clear();
@@ -397,7 +423,7 @@ impl Plan {
                 self.refuse_in(order, at, ordinal, (malformed, Vec::new()));
                 return;
             };
-            let reference = self.add_in(order, at.clone(), None, reference);
+            let reference = self.add_in(order, (at.clone(), None), reference, None);
             let Some(text) = &text else {
                 self.put(at, ordinal, Filling::Reference(reference));
                 return;
@@ -465,17 +491,23 @@ impl Plan {
         });
     }
 
-    pub(super) fn add(&mut self, at: Pointer, ordinal: Option<u32>, reference: Reference) -> usize {
+    /// Adds a reference at a place, which has a number in the document if the arguments are one.
+    pub(super) fn add(
+        &mut self,
+        place: (Pointer, Option<u32>),
+        reference: Reference,
+        edit: Option<PlannedEdit>,
+    ) -> usize {
         let order = self.next_order();
-        self.add_in(order, at, ordinal, reference)
+        self.add_in(order, place, reference, edit)
     }
 
     fn add_in(
         &mut self,
         order: usize,
-        at: Pointer,
-        ordinal: Option<u32>,
+        (at, ordinal): (Pointer, Option<u32>),
         reference: Reference,
+        edit: Option<PlannedEdit>,
     ) -> usize {
         let wanted = self.want(&reference);
         self.references.push(PlannedReference {
@@ -484,6 +516,7 @@ impl Plan {
             wanted,
             ordinal,
             raw: None,
+            edit,
             order,
         });
         self.references.len() - 1

@@ -1,21 +1,26 @@
 //! Puts the values of references where they belong in the arguments.
 
 use super::{
-    fill::{FillContext, ResolvedValue, failure},
+    edit::{Edit, in_document},
+    fill::{FillContext, ResolvedValue, digits_of, failure},
+    origin::Origin,
     plan::{Filling, Plan, PlannedReference, Step},
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
-    error::{LimitError, MalformedReference, Misplaced},
+    canonical::StoredItem,
+    error::{LimitError, MalformedReference, ReferenceEditError},
     failure::{Error, Failure},
-    lineage::{LineageEntry, ReferenceRepair},
+    latest::same_call,
+    lineage::{LineageEntry, ReferenceEdit, ReferenceRepair, ReferenceSource},
 };
-use crossfeed_json::{MAX_DEPTH, is_deeper};
+use crossfeed_jmespath::{Kind, Unrepresentable, View};
+use crossfeed_json::{Document, MAX_DEPTH, indexing_bytes, is_deeper};
 use crossfeed_wire::{
-    Pointer,
-    reference::{Malformed, Piece},
+    CallId, Pointer,
+    reference::{Malformed, Piece, WrittenEdit},
 };
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, time::Instant};
 
 /// Puts values where they belong.
 pub(super) struct Substituter<'p, 'a, 'o, T> {
@@ -28,11 +33,13 @@ pub(super) struct Substituter<'p, 'a, 'o, T> {
     pub(super) failures: Vec<Failure>,
     /// Bytes that may still be brought into the arguments.
     pub(super) left: usize,
-    /// How many texts with values in them were put.
+    /// How many values were put that may have several parts.
     pub(super) texts: usize,
+    /// The entry of the lineage for each reference that was put.
+    pub(super) linked: Vec<Option<usize>>,
 }
 
-impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
+impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
     pub(super) fn apply(&mut self, step: &Step, arguments: &mut T) {
         match step {
             Step::Literal(at) => {
@@ -88,6 +95,9 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
 
     /// What is put at a place; `None` where that failed.
     fn filled(&mut self, filling: &Filling, at: &Pointer, arguments: &mut T) -> Option<T> {
+        for reference in filling.references() {
+            self.edit(reference, arguments);
+        }
         match filling {
             Filling::Reference(reference) => self.take(*reference, at),
             Filling::Text(pieces) => match self.text(pieces)? {
@@ -164,12 +174,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
     }
 
     fn malformed(&self, malformed: Malformed, at: &Pointer) -> MalformedReference {
-        let place = Misplaced {
-            at,
-            written: None,
-            spelling: &self.plan.spelling,
-        };
-        MalformedReference::new(malformed, place)
+        self.plan.malformed_at(malformed, at)
     }
 
     fn too_large(&self) -> Error {
@@ -198,6 +203,161 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
         })
     }
 
+    /// Makes the edit of a reference, if it has one and it was not made.
+    fn edit(&mut self, reference: usize, arguments: &mut T) {
+        let plan = self.plan;
+        let planned = &plan.references[reference];
+        let (Some(planned_edit), Some(written)) = (&planned.edit, &planned.reference.edit) else {
+            return;
+        };
+        let Some(number) = self.numbers[reference] else {
+            return;
+        };
+        if self.values[number].source.edit.is_some() {
+            return;
+        }
+        let content = planned_edit.at.as_ref().and_then(|at| arguments.at_mut(at));
+        let content = content.map(T::take);
+        // What an edit holds that has failed is told, not that the edit fails without it.
+        if !planned_edit.is_plain && !self.failures.is_empty() {
+            self.numbers[reference] = None;
+            return;
+        }
+        self.numbers[reference] = match self.edited(planned, written, number, content) {
+            Ok(value) => {
+                self.values[number].uses -= 1;
+                self.values.push(value);
+                Some(self.values.len() - 1)
+            }
+            Err(error) => {
+                self.failures.push(failure(planned, error));
+                None
+            }
+        };
+    }
+
+    /// The value of a reference with the edit made.
+    fn edited(
+        &mut self,
+        planned: &'p PlannedReference,
+        written: &WrittenEdit,
+        number: usize,
+        content: Option<T>,
+    ) -> Result<ResolvedValue<'a, T>, Error> {
+        let context = self.context;
+        let (arena, documents) = (&context.arena.arena, &context.arena.documents);
+        let limits = context.limits;
+        if Instant::now() > limits.deadline {
+            let limit = limits.time;
+            return Err(LimitError::OutOfTime { limit }.into());
+        }
+        let reserve = |bytes: usize| {
+            let reserved = arena.reservation().reserve(bytes);
+            reserved.map_err(LimitError::from)
+        };
+        let content = match content {
+            Some(content) => content.to_json().map_err(LimitError::from)?,
+            None => written.content.to_string().into(),
+        };
+        reserve(content.len().saturating_add(indexing_bytes(&content)))?;
+        let content = Document::new(content);
+        let resolved = &self.values[number];
+        // The value is counted again as it comes out.
+        let room = self.left.saturating_add(resolved.counted);
+        let edits = limits.edits.copied().unwrap_or_default();
+        let edits = edits.with_bytes(edits.bytes.min(room));
+        let refused = |error| ReferenceEditError::Refused {
+            key: written.key.clone(),
+            error,
+        };
+        let root = content.root().map_err(LimitError::Unreadable)?;
+        let edit = Edit::read(written, root, &edits).map_err(refused)?;
+        let too_large = |_| self.too_large();
+        let view = match (&resolved.origin, resolved.value.as_view()) {
+            (Origin::Result(view), _) | (Origin::Default(_), Some(view)) => view.clone(),
+            (Origin::Default(default), None) => documents.view(default.to_string()),
+        };
+        let is_built = view.as_cursor().is_none();
+        let value = in_document(&view, documents, room).map_err(too_large)?;
+        if is_built {
+            reserve(
+                value
+                    .raw()
+                    .len()
+                    .saturating_add(indexing_bytes(value.raw())),
+            )?;
+        }
+        let seen = self.seen(planned, resolved)?;
+        let seen = seen.map(|seen| in_document(&seen, documents, usize::MAX));
+        let seen = seen.transpose().map_err(too_large)?;
+        reserve(value.raw().len().saturating_add(content.raw().len()))?;
+        let json = edit.apply(value, seen, &edits).map_err(refused)?;
+        reserve(indexing_bytes(&json))?;
+        let view = documents.view(json);
+        let built = T::from_view(&view, room);
+        let (value, size) = built.map_err(|error| match error {
+            Unrepresentable::Number(error) => Error::Limit(LimitError::Number(error)),
+            _ => self.too_large(),
+        })?;
+        self.left = room
+            .checked_sub(size.counted())
+            .ok_or_else(|| self.too_large())?;
+        let resolved = &self.values[number];
+        Ok(ResolvedValue {
+            tokens: context.tally.count_view(&view, size.json),
+            counted: size.counted(),
+            digits: (view.kind() == Kind::Number).then(|| digits_of(&view)),
+            source: ReferenceSource {
+                edit: Some(ReferenceEdit {
+                    kind: written.kind,
+                    bytes: content.raw().len(),
+                    superseded_by: self.superseded_by(planned),
+                }),
+                bytes_out: size.json,
+                ..resolved.source.clone()
+            },
+            origin: Origin::Result(view),
+            value,
+            uses: 1,
+        })
+    }
+
+    /// The later call with the same arguments as the one that a reference names.
+    fn superseded_by(&self, planned: &PlannedReference) -> Option<CallId> {
+        let stored = self.context.results.get(planned.wanted)?.as_ref().ok()?;
+        let StoredItem::Result(result) = stored.as_stored() else {
+            return None;
+        };
+        let (_, scope) = self.context.declared;
+        let same = same_call(scope, result)?;
+        let latest = self.context.latest;
+        latest.after(&same, &planned.reference.call_id)
+    }
+
+    /// What may be seen of the value of a reference that passes it on unseen; `None` if that is all of it.
+    fn seen(
+        &self,
+        planned: &PlannedReference,
+        resolved: &ResolvedValue<'a, T>,
+    ) -> Result<Option<View<'a>>, Error> {
+        let context = self.context;
+        let is_bare = resolved.source.select.is_none() && !resolved.source.used_default;
+        let Some(Ok(whole)) = context.results.get(planned.wanted) else {
+            return Ok(None);
+        };
+        if !is_bare || !context.reveal.hides() {
+            return Ok(None);
+        }
+        let shown = whole.redacted(context.reveal)?;
+        if !whole.hides_from(&shown) {
+            return Ok(None);
+        }
+        let arena = context.arena;
+        let shown = arena.redacted.push_get(Box::new(shown));
+        let budget = context.limits.budget(shown.document(), &arena.arena);
+        Ok(Some(shown.views(&arena.arena, &budget)?.bare))
+    }
+
     fn resolved(&self, reference: usize) -> Option<(&PlannedReference, &ResolvedValue<'a, T>)> {
         let number = self.numbers[reference]?;
         Some((&self.plan.references[reference], &self.values[number]))
@@ -205,15 +365,27 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
 
     /// Records where the value at a place came from.
     fn link(&mut self, filling: &Filling, at: &Pointer) {
-        let text = matches!(filling, Filling::Text(_)).then_some(self.texts);
+        let holds = |reference: &usize| {
+            let edit = self.plan.references[*reference].edit.as_ref();
+            edit.map_or(0..0, |edit| edit.inner.clone())
+        };
+        let parts: Vec<usize> = filling.references().flat_map(|it| holds(&it)).collect();
+        let is_text = matches!(filling, Filling::Text(_));
+        let text = (is_text || !parts.is_empty()).then_some(self.texts);
         self.texts += 1;
+        // What an edit brought in is a part of what it made.
+        for part in parts {
+            if let Some(entry) = self.linked[part].and_then(|entry| self.lineage.get_mut(entry)) {
+                (entry.at, entry.text) = (at.clone(), text);
+            }
+        }
         let mut seen = HashSet::new();
         let references = filling.references().filter(|one| seen.insert(*one));
         let links = references.filter_map(|reference| {
             let (planned, resolved) = self.resolved(reference)?;
             let repair = planned.reference.repair.as_ref();
             let source = &resolved.source;
-            Some(LineageEntry {
+            let entry = LineageEntry {
                 at: at.clone(),
                 source: source.clone(),
                 ignored: planned.reference.ignored.clone(),
@@ -221,11 +393,10 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                     let (id, select) = (source.call_id.as_str(), source.select.as_deref());
                     let spelling = &self.plan.spelling;
                     // In place of the whole text it would lose the rest of it.
-                    let read = match text {
-                        Some(_) => spelling.reference_within(id, select),
-                        None => {
-                            spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
-                        }
+                    let read = if is_text {
+                        spelling.reference_within(id, select)
+                    } else {
+                        spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
                     };
                     ReferenceRepair {
                         written: repair.written.clone(),
@@ -235,10 +406,14 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                 text,
                 digits: resolved.digits.clone().filter(|_| text.is_none()),
                 tokens: resolved.tokens,
-            })
+            };
+            Some((reference, entry))
         });
         let links: Vec<_> = links.collect();
-        self.lineage.extend(links);
+        for (reference, entry) in links {
+            self.linked[reference] = Some(self.lineage.len());
+            self.lineage.push(entry);
+        }
     }
 
     /// Records that a value cannot be put at its place. A reference without a value has a failure already.

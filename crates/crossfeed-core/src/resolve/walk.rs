@@ -2,7 +2,7 @@
 
 use super::{
     glance::{glance, looked_at, looked_at_list, may_be_object},
-    plan::{Filling, MAX_NEAR, NearKind, Notation, Plan, Step},
+    plan::{Filling, MAX_NEAR, NearKind, Notation, Plan, PlannedEdit, Step},
 };
 use crate::{
     arguments::{ArgumentValue, Room, count_of, small},
@@ -12,7 +12,7 @@ use crossfeed_json::{Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
 use crossfeed_wire::{
     Pointer,
-    reference::{self, Malformed, NearReference, Piece, Reading, Reference, Template},
+    reference::{self, Malformed, NearReference, Piece, Reading, Reference, Template, WrittenEdit},
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::HashMap};
@@ -135,8 +135,7 @@ impl<'v> Walk<'v, '_> {
         let declared = declared.filter(|declared| !declared.is_empty());
         match self.wrapped(value, declared)? {
             Some(Wrapped::Exact(reference)) => {
-                self.put(value, reference);
-                return Ok(());
+                return self.put(value, reference);
             }
             Some(Wrapped::Near(near)) => {
                 self.put_near(value, near);
@@ -167,12 +166,10 @@ impl<'v> Walk<'v, '_> {
                     match reference::read_string(&text, &|key| declares(declared, key)) {
                         Ok(None) => {}
                         Ok(Some(reference::Filling::Template(template))) => {
-                            self.put_template(value, template);
-                            return Ok(());
+                            return self.put_template(value, template);
                         }
                         Ok(Some(reference::Filling::Reference(reference))) => {
-                            self.put(value, reference);
-                            return Ok(());
+                            return self.put(value, reference);
                         }
                         // A literal that was written as a text is a text.
                         Ok(Some(reference::Filling::Literal(..))) => return Ok(()),
@@ -244,7 +241,9 @@ impl<'v> Walk<'v, '_> {
             let maps = reference::read_references(&written, &nothing).unwrap_or_default();
             let mut entries = maps.into_iter().flat_map(|map| map.entries);
             match (entries.next().map(|entry| entry.reading), entries.next()) {
-                (Some(Ok((_, reference::Filling::Reference(reference)))), None) => {
+                (Some(Ok((_, reference::Filling::Reference(reference)))), None)
+                    if reference.edit.is_none() =>
+                {
                     Some(Wrapped::Exact(reference.unwrapped(false)))
                 }
                 _ => None,
@@ -253,7 +252,8 @@ impl<'v> Walk<'v, '_> {
             let written = child.as_written(self.room)?;
             match reference::read_object(&written, &nothing) {
                 Ok(Reading::Reference(reference))
-                    if !is_projected || reference.select.as_deref().is_some_and(projects) =>
+                    if reference.edit.is_none()
+                        && (!is_projected || reference.select.as_deref().is_some_and(projects)) =>
                 {
                     Some(Wrapped::Exact(reference.unwrapped(kind == "array")))
                 }
@@ -311,7 +311,7 @@ impl<'v> Walk<'v, '_> {
             let near = if is_data { near.doubtful() } else { near };
             self.put_near(value, near);
         } else if let Some(reference) = near.certain().into_reference() {
-            self.put(value, reference);
+            self.put(value, reference)?;
         }
         Ok(true)
     }
@@ -385,16 +385,77 @@ impl<'v> Walk<'v, '_> {
         self.plan.refuse(at, value.ordinal(), malformed);
     }
 
-    fn put(&mut self, value: impl ArgumentValue<'v>, reference: Reference) {
+    fn put(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        reference: Reference,
+    ) -> Result<(), LimitError> {
         let (at, ordinal) = (self.at(), value.ordinal());
-        let filling = Filling::Reference(self.plan.add(at.clone(), ordinal, reference));
+        let filling = Filling::Reference(self.add(&at, Some(value), reference)?);
         self.plan.put(at, ordinal, filling);
+        Ok(())
     }
 
-    fn put_template(&mut self, value: impl ArgumentValue<'v>, template: Template) {
+    fn put_template(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        template: Template,
+    ) -> Result<(), LimitError> {
         let (at, ordinal) = (self.at(), value.ordinal());
-        let filling = self.template(Some(value), &at, template);
+        let filling = self.template(Some(value), &at, template)?;
         self.plan.put(at, ordinal, filling);
+        Ok(())
+    }
+
+    /// Adds a reference, after those that its edit holds. What is written in the place of a text is not known.
+    fn add(
+        &mut self,
+        at: &Pointer,
+        written: Option<impl ArgumentValue<'v>>,
+        reference: Reference,
+    ) -> Result<usize, LimitError> {
+        let edit = reference.edit.as_deref();
+        let edit = edit.map(|edit| self.edit(at, written, edit)).transpose()?;
+        let ordinal = written.and_then(ArgumentValue::ordinal);
+        Ok(self.plan.add((at.clone(), ordinal), reference, edit))
+    }
+
+    /// Adds the references in an edit. They are exact: the operations of a patch look like what is near one.
+    fn edit(
+        &mut self,
+        at: &Pointer,
+        written: Option<impl ArgumentValue<'v>>,
+        edit: &WrittenEdit,
+    ) -> Result<PlannedEdit, LimitError> {
+        let first = self.plan.references.len();
+        let content = written.and_then(|written| written.member(&edit.key));
+        let text = edit.content.as_str().filter(|text| !text.is_empty());
+        if let Some(text) = text {
+            self.room.take_json(text)?;
+        }
+        let held = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let Some(content) = content.filter(|_| held.is_none()) else {
+            let held = held.as_ref().unwrap_or(&edit.content);
+            let plan = Plan::from_json(held, None, Notation::Exact, self.room)?;
+            return Ok(PlannedEdit {
+                at: None,
+                inner: first..first,
+                is_plain: plan.is_empty(),
+            });
+        };
+        let steps = self.plan.steps.len() + self.plan.malformed.len();
+        let at = at.key(&edit.key);
+        let path = at.tokens().map(|token| Part::Key(Cow::Owned(token)));
+        let path = std::mem::replace(&mut self.path, path.collect());
+        let notation = std::mem::replace(&mut self.notation, Notation::Exact);
+        let walked = self.value(content, None);
+        (self.path, self.notation) = (path, notation);
+        walked?;
+        Ok(PlannedEdit {
+            at: Some(at),
+            inner: first..self.plan.references.len(),
+            is_plain: steps == self.plan.steps.len() + self.plan.malformed.len(),
+        })
     }
 
     /// Adds the references of a template that stands at this place.
@@ -403,7 +464,7 @@ impl<'v> Walk<'v, '_> {
         value: Option<impl ArgumentValue<'v>>,
         at: &Pointer,
         template: Template,
-    ) -> Filling {
+    ) -> Result<Filling, LimitError> {
         let mut numbers = Vec::with_capacity(template.references.len());
         let first = template.references.first();
         let with_key = first.and_then(|(within, _)| within.tokens().next());
@@ -423,15 +484,14 @@ impl<'v> Walk<'v, '_> {
                     members.get(token.as_str()).copied()
                 }
             });
-            let ordinal = entry.and_then(ArgumentValue::ordinal);
-            numbers.push(self.plan.add(at.join(&within), ordinal, reference));
+            numbers.push(self.add(&at.join(&within), entry, reference)?);
         }
         self.near_template(value.and_then(ArgumentValue::ordinal), at, &template.pieces);
         let pieces = template.pieces.into_iter().map(|piece| match piece {
             Piece::Value(number) => Piece::Value(numbers[number]),
             text => text,
         });
-        Filling::Text(pieces.collect())
+        Ok(Filling::Text(pieces.collect()))
     }
 
     /// Adds what is meant as a reference in the text of a template: `See {{call_1.url}}`.
@@ -537,8 +597,8 @@ impl<'v> Walk<'v, '_> {
                 other => {
                     self.enter_all(object.children())?;
                     match other {
-                        Ok(Reading::Reference(reference)) => self.put(object, reference),
-                        Ok(Reading::Template(template)) => self.put_template(object, template),
+                        Ok(Reading::Reference(reference)) => self.put(object, reference)?,
+                        Ok(Reading::Template(template)) => self.put_template(object, template)?,
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
                         Err(malformed) => {
                             let is_shape =
@@ -602,9 +662,11 @@ impl<'v> Walk<'v, '_> {
                 };
                 let filling = match filling {
                     reference::Filling::Reference(reference) => {
-                        Filling::Reference(self.plan.add(at, ordinal, reference))
+                        Filling::Reference(self.add(&at, place, reference)?)
                     }
-                    reference::Filling::Template(template) => self.template(place, &at, template),
+                    reference::Filling::Template(template) => {
+                        self.template(place, &at, template)?
+                    }
                     reference::Filling::Literal(key, content) => {
                         Filling::Literal { at, key, content }
                     }

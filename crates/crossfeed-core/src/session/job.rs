@@ -159,7 +159,7 @@ impl ResolveJob {
 
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
         let at = |at: &Pointer, _| arguments.pointer(at.as_str()).map(Cow::Borrowed);
-        let malformed = malformed(&self.plan, at);
+        let malformed = malformed(&self.plan, self.inner.options.edits.is_some(), at);
         let arena = self.arena();
         let mut filled = self.filled(arguments, malformed, &arena, tally)?;
         let mut repairs = self.judged(&mut filled.arguments, &filled.lineage)?;
@@ -175,7 +175,7 @@ impl ResolveJob {
         let at = |_: &Pointer, ordinal: Option<u32>| {
             Some(Cow::Owned(written.at(ordinal?)?.as_malformed()))
         };
-        let malformed = malformed(&self.plan, at);
+        let malformed = malformed(&self.plan, self.inner.options.edits.is_some(), at);
         let arena = self.arena();
         let mut filled = self.filled(written.node(), malformed, &arena, tally)?;
         let schema = self.schema.as_ref();
@@ -228,6 +228,7 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
+            latest: &self.inner.latest,
             needs_whole: &self.needs_whole,
             defaults: self.plan.spelling.default_spelling(),
         };

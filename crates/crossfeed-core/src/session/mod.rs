@@ -4,6 +4,8 @@ mod advise;
 mod artifacts;
 mod correct;
 mod cost;
+#[cfg(test)]
+mod edit_tests;
 mod elsewhere;
 #[cfg(test)]
 mod elsewhere_tests;
@@ -60,6 +62,7 @@ use crate::{
     error::ReferenceStyle,
     failure::{Failure, ResolveError},
     flight::CallHandle,
+    latest::same_call,
     lineage::LineageEntry,
     notices::{Notices, Reader},
     record::ToolResult,
@@ -297,7 +300,11 @@ impl Session {
         let Inner { store, options, .. } = &**self.inner();
         let reveal = &options.reveal;
         let tool = result.tool().filter(|_| reveal.hides()).map(str::to_owned);
+        let same = options.edits.and_then(|_| same_call(&self.scope, &result));
         let recorded = store.put(&self.scope, call_id, result).await?;
+        if let (Recorded::New, Some(same)) = (recorded, same) {
+            self.inner().latest.note(same, call_id);
+        }
         if recorded == Recorded::Unchanged
             && tool.is_some()
             && let Lookup::Found(first) = store.get(&self.scope, call_id).await?

@@ -3,7 +3,7 @@
 use super::{Session, work::Work};
 use crate::{
     account::ShownItem,
-    canonical::{StoredItem, Views},
+    canonical::{StoredItem, Views, shown_digits},
     error::LimitError,
     failure::Failure,
     hint::{HintDetail, StructureHints},
@@ -195,9 +195,14 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
                 .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
         })
     };
+    let referable = on.shown.failure().is_none();
     let known = RenderContext {
         call_id: &on.key.call_id,
-        referable: on.shown.failure().is_none(),
+        digest: inner.options.edits.filter(|_| referable).map(|_| {
+            let digest = on.shown.digest();
+            shown_digits(&digest).to_owned()
+        }),
+        referable,
         withheld: on.is_withheld(),
         spelling: options.spelling,
         style: options.style,

@@ -4,7 +4,7 @@
 use crate::{
     error::LookupError,
     failure::{Error, Failure},
-    lineage::LineageEntry,
+    lineage::{LineageEntry, ReferenceEdit},
     select::{masked_failed_selector, masked_selector},
     telemetry::{AttributeValue, Telemetry, number, within},
 };
@@ -37,6 +37,7 @@ pub(super) fn brought(
             view: report.map(|report| report.view.as_str()),
             repairs: report.map_or(0, |report| report.repairs.len()),
             used_default: source.used_default,
+            edit: source.edit.as_ref(),
             bytes_in: source.bytes_in,
             bytes_out: source.bytes_out,
             hit: true,
@@ -69,6 +70,7 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
             view: None,
             repairs: 0,
             used_default: false,
+            edit: None,
             bytes_in: 0,
             bytes_out: 0,
             hit: missed(&failure.error).is_none(),
@@ -97,6 +99,7 @@ struct ReferenceFacts<'l> {
     view: Option<&'static str>,
     repairs: usize,
     used_default: bool,
+    edit: Option<&'l ReferenceEdit>,
     bytes_in: usize,
     bytes_out: usize,
     hit: bool,
@@ -121,9 +124,15 @@ impl ReferenceFacts<'_> {
             ("gen_ai.tool.name", self.tool),
             ("crossfeed.selector", selector.as_deref()),
             ("crossfeed.view", self.view),
+            (
+                "crossfeed.edit.kind",
+                self.edit.map(|edit| edit.kind.as_str()),
+            ),
         ];
         let texts = texts.into_iter();
         attributes.extend(texts.filter_map(|(name, text)| Some((name, Text(text?)))));
+        let edit = self.edit.map(|edit| Number(number(edit.bytes)));
+        attributes.extend(edit.map(|bytes| ("crossfeed.edit.bytes", bytes)));
         telemetry.link(span, to, &attributes)
     }
 
@@ -141,6 +150,8 @@ impl ReferenceFacts<'_> {
             "crossfeed.view" = self.view,
             "crossfeed.repairs" = number(self.repairs),
             "crossfeed.default.used" = self.used_default,
+            "crossfeed.edit.kind" = self.edit.map(|edit| edit.kind.as_str()),
+            "crossfeed.edit.bytes" = self.edit.map(|edit| number(edit.bytes)),
             "crossfeed.bytes.in" = number(self.bytes_in),
             "crossfeed.bytes.out" = number(self.bytes_out),
             "crossfeed.cache.hit" = self.hit,

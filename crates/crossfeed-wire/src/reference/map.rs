@@ -578,7 +578,7 @@ pub(super) fn read_listed(
         key: "tool".to_owned(),
         found: "nothing",
     })?;
-    let own = ["tool", "artifact", "select", LISTED_DEFAULT];
+    let own = ["tool", "artifact", "select", LISTED_DEFAULT, "digest"];
     let is_edit = |key: &str| EditKind::ALL.iter().any(|(kind, _)| kind.as_str() == key);
     let named = |key: &'static str| Some((key, get(key)?));
     let edits = EditKind::ALL.iter().filter_map(|(kind, _)| {
@@ -591,6 +591,7 @@ pub(super) fn read_listed(
         select: named("select"),
         default: get(LISTED_DEFAULT),
         edits: edits.collect(),
+        digest: named("digest"),
     };
     // Where every entry has every key, the others are null.
     let is_absent = |key: &str| {

@@ -111,6 +111,7 @@ impl NearReference {
             select: selects.next()?,
             default: self.default,
             edit: None,
+            digest: None,
             ignored: Vec::new(),
             repair: Some(Box::new(Repair {
                 written: self.written,

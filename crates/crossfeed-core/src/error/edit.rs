@@ -1,0 +1,58 @@
+//! Why the edit of a reference is not made.
+
+use crossfeed_edit::EditErrorKind;
+use crossfeed_wire::ErrorCode;
+
+/// Why the edit of a reference is not made. The message and the advice may hold passages of the result, as a model may
+/// see it: they are for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceEditError {
+    /// It is written wrong, does not fit the value, or exceeds a limit.
+    #[error("`{key}`: {error}")]
+    Refused {
+        /// The key of the edit, as it was written.
+        key: String,
+        /// What is wrong.
+        error: crossfeed_edit::EditError,
+    },
+    /// It was made for another result than the one that the reference names.
+    #[error("the result has the digest `{digest}`, not `{based_on}`")]
+    OtherResult {
+        /// The digest of the result, as a model is shown it.
+        digest: String,
+        /// The digest that the reference names.
+        based_on: String,
+    },
+}
+
+impl ReferenceEditError {
+    /// The stable code.
+    pub fn code(&self) -> ErrorCode {
+        use EditErrorKind as Kind;
+        match self {
+            Self::OtherResult { .. } => ErrorCode::EditOutdated,
+            Self::Refused { error, .. } => match error.kind {
+                Kind::LimitExceeded { .. } => ErrorCode::LimitExceeded,
+                Kind::WrongType { .. }
+                | Kind::MissingMember { .. }
+                | Kind::UnknownMember { .. }
+                | Kind::UnknownOperation { .. }
+                | Kind::InvalidPointer { .. }
+                | Kind::EmptyOld
+                | Kind::SameText => ErrorCode::EditMalformed,
+                _ => ErrorCode::EditFailed,
+            },
+        }
+    }
+
+    /// One next step.
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Refused { error, .. } => error.advice(),
+            Self::OtherResult { .. } => {
+                "look at the result as it is, then write the edit for it".to_owned()
+            }
+        }
+    }
+}
