@@ -1,5 +1,5 @@
 //! Guidance about references that a model reads once, in the system prompt or in a server's instructions: at
-//! most 250 tokens (o200k).
+//! most 250 tokens (o200k), and what templates (50) and edits (150) take besides.
 
 use crate::{Offers, Spelling, Style};
 
@@ -78,6 +78,20 @@ pub fn guidance_with(style: Style, spelling: Spelling, folds: bool, offers: Offe
             " A text with values in it is {{\"{template}\": \"See {{a}}\", \"{with}\": {a_with}}}."
         ));
     }
+    if offers.edits {
+        let (patch, merge, edit) = (key("patch"), key("merge"), key("edit"));
+        let as_text = match style {
+            Style::RefsList => ", as JSON text",
+            _ => "",
+        };
+        text.push_str(&format!(
+            " To send a result back with changes, add one edit beside `{select}` instead of writing it out: \
+             \"{edit}\": [{{\"old\": \"teh\", \"new\": \"the\"}}] in a text, where `old` must occur exactly once (or \
+             add \"all\": true), `{merge}` (RFC 7396{as_text}) or `{patch}` (RFC 6902{as_text}) in JSON. \
+             Add `{digest}`, as it was shown, to be sure that it is the result you mean.",
+            digest = key("digest"),
+        ));
+    }
     if folds {
         text.push_str(
             " A parameter described as `the value as JSON text` takes its value as a string of JSON, e.g. \"{\\\"a\\\": 1}\".",
@@ -105,13 +119,14 @@ mod tests {
         let counter = TokenCounter::o200k();
         for (folds, offers) in [false, true]
             .into_iter()
-            .flat_map(|folds| Offers::ALL.map(|offers| (folds, offers)))
+            .flat_map(|folds| Offers::all().map(move |offers| (folds, offers)))
         {
             let text = guidance_with(style, spelling, folds, offers);
-            let most = if offers.templates { 300 } else { 250 };
+            let most = 250 + 50 * usize::from(offers.templates) + 150 * usize::from(offers.edits);
             let tokens = counter.count(&text);
             assert!(tokens <= most, "{tokens} tokens: {text}");
             assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
+            assert_eq!(text.contains("RFC 6902"), offers.edits, "{text}");
         }
         let example = example(&guidance(style, spelling, false));
         let schema = json!({"type": "object", "required": ["urls"], "additionalProperties": false,

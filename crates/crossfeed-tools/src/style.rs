@@ -93,33 +93,27 @@ pub struct Offers {
     pub artifacts: bool,
     /// Texts with references in them (`$template`). Off by default: they cost tokens in each tool.
     pub templates: bool,
+    /// Changes of what a reference gives (`$patch`, `$merge`, `$edit`). Off by default, as in the engine.
+    pub edits: bool,
 }
 
 impl Offers {
-    /// Every combination.
-    pub(crate) const ALL: [Self; 4] = [
-        Self {
-            artifacts: true,
-            templates: false,
-        },
-        Self {
-            artifacts: false,
-            templates: false,
-        },
-        Self {
-            artifacts: true,
-            templates: true,
-        },
-        Self {
-            artifacts: false,
-            templates: true,
-        },
-    ];
+    /// Every combination, the default first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> + Clone {
+        (0..8_u8).map(|bits| Self {
+            artifacts: bits & 1 == 0,
+            templates: bits & 2 != 0,
+            edits: bits & 4 != 0,
+        })
+    }
 }
 
 impl Default for Offers {
     fn default() -> Self {
-        let [offers, ..] = Self::ALL;
-        offers
+        Self {
+            artifacts: true,
+            templates: false,
+            edits: false,
+        }
     }
 }

@@ -68,7 +68,7 @@ pub(super) struct Budget<'o> {
     optionals: usize,
     unions: usize,
     added: usize,
-    forms: Vec<Form>,
+    forms: &'static [Form],
 }
 
 /// How much of the limits one tool would use.
@@ -87,7 +87,7 @@ impl<'o> Budget<'o> {
             added: 0,
             forms: match options.choice {
                 Choice::Profile(profile) => forms(profile),
-                Choice::Style(..) => Vec::new(),
+                Choice::Style(..) => &[],
             },
         }
     }

@@ -4,7 +4,7 @@ use super::budget::Presentation;
 use crate::{Offers, Profile, Spelling, Style, narrow, reflect::Parameters, rewrite_with};
 use crossfeed_schema::SchemaError;
 use serde_json::{Value, json};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 /// One way to show a tool.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +46,18 @@ pub(super) fn ladder(profile: Profile) -> Vec<Rung> {
     rungs
 }
 
-/// The forms that differ from what the rewriter knows again by itself.
-pub(super) fn forms(profile: Profile) -> Vec<Form> {
+/// The forms that differ from what the rewriter knows again by itself; made once for each profile, since what references
+/// may offer makes many.
+pub(super) fn forms(profile: Profile) -> &'static [Form] {
+    static FORMS: LazyLock<Vec<(Profile, Vec<Form>)>> = LazyLock::new(|| {
+        let profiles = Profile::ALL.into_iter();
+        profiles.map(|profile| (profile, made(profile))).collect()
+    });
+    let own = FORMS.iter().find(|(own, _)| *own == profile);
+    own.map_or(&[], |(_, forms)| forms)
+}
+
+fn made(profile: Profile) -> Vec<Form> {
     let any = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let form = |(rung, offers): (Rung, Offers)| {
         let (style, spelling) = rung.style?;
@@ -64,7 +74,7 @@ pub(super) fn forms(profile: Profile) -> Vec<Form> {
         (property(&rewritten.schema)? != schema).then_some(Form { rung, key, schema })
     };
     let rungs = ladder(profile).into_iter();
-    let offered = rungs.flat_map(|rung| Offers::ALL.map(|offers| (rung, offers)));
+    let offered = rungs.flat_map(|rung| Offers::all().map(move |offers| (rung, offers)));
     offered.filter_map(form).collect()
 }
 

@@ -23,6 +23,9 @@ pub(crate) fn reference(spelling: Spelling, offers: Offers) -> Value {
     }
     properties.push(string(&select));
     let about = "Part of an earlier result (_toolCallId, JMESPath). Prefer it to copying.";
+    if offers.edits {
+        properties.extend(edits(|word| spelling.key(word)));
+    }
     let reference = json!({"type": "object", "properties": object(properties), "required": [tool]});
     let literal = json!({"type": "object", "required": [key("literal")]});
     let mut branches = vec![reference, literal];
@@ -34,6 +37,20 @@ pub(crate) fn reference(spelling: Spelling, offers: Offers) -> Value {
         );
     }
     json!({"description": about, "anyOf": branches})
+}
+
+/// The members that change what a reference gives.
+fn edits(key: impl Fn(&str) -> String) -> impl Iterator<Item = (String, Value)> {
+    let list = json!({"type": "array", "items": {"type": "object"}});
+    let members = [
+        ("patch", list.clone()),
+        ("merge", json!({"type": "object"})),
+        ("edit", list),
+        ("digest", json!({"type": "string"})),
+    ];
+    members
+        .into_iter()
+        .map(move |(word, schema)| (key(word), schema))
 }
 
 fn string(name: &str) -> (String, Value) {
@@ -56,6 +73,9 @@ pub(crate) fn references(style: Style, spelling: Spelling, offers: Offers) -> Op
             if offers.templates {
                 properties.push((spelling.key("with"), json!({"type": "object"})));
             }
+            if offers.edits {
+                properties.extend(edits(|word| spelling.key(word)));
+            }
             // It is open, for what the guidance alone tells of.
             let each = json!({"type": "object", "properties": object(properties)});
             Some(json!({"type": "object", "description": about, "additionalProperties": each}))
@@ -76,7 +96,14 @@ pub(crate) fn references(style: Style, spelling: Spelling, offers: Offers) -> Op
                 let values = json!({"type": "array", "items": closed(value, &["name", "tool"])});
                 properties.push(("with".to_owned(), values));
             }
-            // A text: a schema that takes anything is not for every provider.
+            if offers.edits {
+                let flag = ("all".to_owned(), json!({"type": "boolean"}));
+                let edit = closed(vec![string("old"), string("new"), flag], &["old", "new"]);
+                properties.extend(["patch", "merge"].map(string));
+                properties.push(("edit".to_owned(), json!({"type": "array", "items": edit})));
+                properties.push(string("digest"));
+            }
+            // Texts: a schema that takes anything is not for every provider.
             properties.push(string("literal"));
             let items = closed(properties, &["to"]);
             Some(json!({"type": "array", "description": about, "items": items}))
@@ -112,7 +139,7 @@ pub(crate) fn is_defined(resource: Option<&Value>) -> bool {
         is_alike
             && [Spelling::Dollar, Spelling::Underscore]
                 .into_iter()
-                .flat_map(|spelling| Offers::ALL.map(|offers| reference(spelling, offers)))
+                .flat_map(|spelling| Offers::all().map(move |offers| reference(spelling, offers)))
                 .any(|exact| exact == *schema)
     })
 }
@@ -126,7 +153,7 @@ pub(crate) fn listed(root: &Value) -> Option<String> {
         let property = properties.get(&key)?;
         let mut exact = [Style::Refs, Style::RefsList]
             .into_iter()
-            .flat_map(|style| Offers::ALL.map(|offers| references(style, spelling, offers)))
+            .flat_map(|style| Offers::all().map(move |offers| references(style, spelling, offers)))
             .flatten();
         exact.any(|exact| exact == *property).then_some(key)
     })

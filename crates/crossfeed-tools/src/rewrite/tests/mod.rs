@@ -330,16 +330,17 @@ fn what_is_offered_is_admitted() {
     let own = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     for (style, offers) in Style::ALL
         .into_iter()
-        .flat_map(|style| Offers::ALL.map(|offers| (style, offers)))
+        .flat_map(|style| Offers::all().map(move |offers| (style, offers)))
     {
         let rewritten = rewrite_with(&own, style, Spelling::Underscore, offers).unwrap();
-        for again in Offers::ALL {
+        for again in Offers::all() {
             let again = rewrite_with(&rewritten.schema, style, Spelling::Underscore, again);
             assert_eq!(again.unwrap().schema, rewritten.schema);
         }
         let text = rewritten.schema.to_string();
         assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
         assert_eq!(text.contains("template"), offers.templates, "{text}");
+        assert_eq!(text.contains("patch"), offers.edits, "{text}");
         assert_eq!(text.matches("_toolCallId").count(), 1, "{text}");
         let judge = jsonschema::validator_for(&rewritten.schema).unwrap();
         let entry = |entry: Value| match style {
@@ -360,6 +361,17 @@ fn what_is_offered_is_admitted() {
         ];
         if offers.artifacts {
             admitted.push(json!({"_tool": "call_1", "_artifact": "x", "_select": "a"}));
+        }
+        if offers.edits {
+            let edit = json!([{"old": "a", "new": "b", "all": true}]);
+            let patch = json!([{"op": "remove", "path": "/a"}]);
+            let (patch, merge) = match style {
+                Style::RefsList => (json!(patch.to_string()), json!("{\"a\":1}")),
+                _ => (patch, json!({"a": 1})),
+            };
+            admitted.push(json!({"_tool": "call_1", "_select": "a", "_edit": edit}));
+            admitted.push(json!({"_tool": "call_1", "_patch": patch, "_digest": "12ab"}));
+            admitted.push(json!({"_tool": "call_1", "_merge": merge}));
         }
         if offers.templates {
             let with = match style {
