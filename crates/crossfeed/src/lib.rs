@@ -65,6 +65,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod artifact;
+pub mod edit;
 pub mod error;
 pub mod json;
 pub mod mcp;
