@@ -9,7 +9,7 @@ use crate::{
     report::{CommandError, Result, bail},
 };
 use crossfeed::{
-    Engine, EngineOptions, ErrorCode, render::ContextOptions, store::ResultStore,
+    Engine, EngineOptions, ErrorCode, edit::EditLimits, render::ContextOptions, store::ResultStore,
     telemetry::Telemetry,
 };
 use crossfeed_gateway::{
@@ -318,6 +318,9 @@ pub(super) fn engine(
         &mut options.select.limits.output_bytes,
     ] {
         *most = limits.message_bytes.min(*most);
+    }
+    if config.edits {
+        options = options.with_edits(EditLimits::default().with_bytes(limits.message_bytes));
     }
     if let Some(window) = config.context_window {
         options = options.with_context(ContextOptions::default().with_window(window));

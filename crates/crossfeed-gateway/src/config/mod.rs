@@ -85,6 +85,8 @@ pub struct GatewayConfig {
     pub session: Option<String>,
     /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
     pub templates: bool,
+    /// Whether references may change what they give (`$patch`, `$merge`, `$edit`).
+    pub edits: bool,
 }
 
 impl GatewayConfig {

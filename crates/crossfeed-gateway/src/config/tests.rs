@@ -363,10 +363,12 @@ fn eras_are_those_of_the_servers_unless_all_are_wanted() {
 }
 
 #[test]
-fn templates_are_offered_where_they_are_wanted() {
+fn templates_and_edits_are_offered_where_they_are_wanted() {
     let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
     assert!(!json(&format!("{servers}}}")).templates);
     assert!(json(&format!(r#"{servers}, "templates": true}}"#)).templates);
+    assert!(!json(&format!("{servers}}}")).edits);
+    assert!(json(&format!(r#"{servers}, "edits": true}}"#)).edits);
 }
 
 #[test]

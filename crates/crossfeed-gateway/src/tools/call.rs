@@ -548,7 +548,7 @@ fn is_text(written: &Bytes) -> bool {
 
 /// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.
 fn may_be_ours(arguments: &[u8]) -> bool {
-    const WORDS: [&[u8]; 11] = [
+    const WORDS: [&[u8]; 15] = [
         b"tool",
         b"artifact",
         b"select",
@@ -557,6 +557,10 @@ fn may_be_ours(arguments: &[u8]) -> bool {
         b"literal",
         b"template",
         b"with",
+        b"patch",
+        b"merge",
+        b"edit",
+        b"digest",
         b"fields",
         b"whole",
         b"null",

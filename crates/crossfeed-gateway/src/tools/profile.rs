@@ -17,7 +17,9 @@ const USUAL: Choice = Choice::Profile(Profile::Mcp);
 /// What references offer through a gateway, which makes no artifacts.
 pub(super) fn offers(config: &GatewayConfig) -> Offers {
     let offers = Offers::default().with_artifacts(false);
-    offers.with_templates(config.templates)
+    offers
+        .with_templates(config.templates)
+        .with_edits(config.edits)
 }
 
 impl Choice {

@@ -162,6 +162,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         eras: fields.choice("eras").unwrap_or_default(),
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
+        edits: fields.get("edits").unwrap_or_default(),
         store,
         id_keys,
         session: None,

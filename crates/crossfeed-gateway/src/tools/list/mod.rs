@@ -98,7 +98,10 @@ impl Terms {
     /// Adds them to a digest of what a listing depends on.
     fn add_to(self, digest: &mut Sha256) {
         digest.update(self.choice.as_str());
-        let flags = [self.takes_references, self.offers.templates].map(u8::from);
+        let Offers {
+            templates, edits, ..
+        } = self.offers;
+        let flags = [self.takes_references, templates, edits].map(u8::from);
         digest.update([0]);
         digest.update(flags);
         digest.update(self.view.as_str());
