@@ -6,6 +6,7 @@ use crossfeed_core::{
     AnsweringView, Engine, EngineOptions, Error, InFlight, InputSchema, RepairScope, ResolveError,
     SelectError, SelectOptions, Session, ToolResult,
 };
+use crossfeed_edit::EditLimits;
 use crossfeed_jmespath::Limits;
 use crossfeed_json::Document;
 use crossfeed_store::{
@@ -106,6 +107,8 @@ pub(crate) struct Options {
     max_chars: Option<usize>,
     steps: Option<u64>,
     output_bytes: Option<usize>,
+    #[serde(default)]
+    edits: bool,
 }
 
 impl Options {
@@ -127,6 +130,9 @@ impl Options {
         }
         if let Some(bytes) = self.max_resolved_bytes {
             options = options.with_max_resolved_bytes(bytes);
+        }
+        if self.edits {
+            options = options.with_edits(EditLimits::default());
         }
         options.with_repairs(match self.repairs.as_deref() {
             Some("off") => RepairScope::Off,

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { Report } from './lib/checks.mjs';
 
-const THEMES = ['everything', 'filesystem', 'chains', 'scripts', 'same', 'mistakes', 'faults', 'clients', 'http', 'inspector', 'python', 'rmcp', 'suites', 'pages', 'soak'];
+const THEMES = ['everything', 'filesystem', 'edits', 'chains', 'scripts', 'same', 'mistakes', 'faults', 'clients', 'http', 'inspector', 'python', 'rmcp', 'suites', 'pages', 'soak'];
 
 const options = { only: [], themes: [], direct: false, quick: false, table: undefined };
 const args = process.argv.slice(2);

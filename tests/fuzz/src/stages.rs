@@ -2,7 +2,8 @@
 
 use crate::block_on;
 use crossfeed_core::{Engine, EngineOptions, InputSchema, Session, ToolResult};
-use crossfeed_json::Document;
+use crossfeed_edit::{EditLimits, IsWithheld, Merge, Patch, TextEdits};
+use crossfeed_json::{Cursor, Document};
 use crossfeed_otel::{JsonDocuments, JsonPiece, Policy, sanitize_json};
 use crossfeed_output_schema::OutputSchema;
 use crossfeed_tools::{ListOptions, Profile, Style, ToolList, rewrite_tools};
@@ -90,5 +91,60 @@ pub(crate) fn otlp(input: &[u8]) {
         let sanitized = Document::new(once.json.into_owned());
         let again = sanitize_json(&sanitized, &policy).expect("what is sanitized is JSON");
         assert_eq!(&again.json[..], &sanitized.raw()[..]);
+    }
+}
+
+/// A patch, a merge or text edits in the first line, and the document for it behind that. What comes out is a document,
+/// the same each time, in which everything that is withheld has its bytes.
+pub(crate) fn edit(bytes: &[u8]) {
+    let limits = EditLimits::default()
+        .with_operations(1_000)
+        .with_bytes(64 << 10)
+        .with_steps(1_000_000);
+    let mut parts = bytes.splitn(2, |byte| *byte == b'\n');
+    let edit = Document::new(parts.next().unwrap_or_default().to_vec());
+    let document = Document::new(parts.next().unwrap_or_default().to_vec());
+    let (Ok(edit), Ok(root)) = (edit.root(), document.root()) else {
+        return;
+    };
+    let is_withheld = |value: Cursor<'_>| value.has_key("secret");
+    let withheld: Option<IsWithheld<'_>> = Some(&is_withheld);
+    let secrets = |root: Cursor<'_>| {
+        let mut found = Vec::new();
+        note_secrets(root, &mut found);
+        found
+    };
+    for is_withheld in [None, withheld] {
+        let patched = || Patch::read_json(edit, &limits)?.apply(root, is_withheld, &limits);
+        let merged = || Merge::read_json(edit, &limits)?.apply(root, is_withheld, &limits);
+        for outcome in [(patched(), patched()), (merged(), merged())] {
+            assert_eq!(outcome.0, outcome.1, "the same edit has the same outcome");
+            let Ok(outcome) = outcome.0 else { continue };
+            assert!(outcome.len() <= limits.bytes);
+            let outcome = Document::new(outcome);
+            let outcome = outcome.root().expect("an edited document is JSON");
+            if is_withheld.is_some() {
+                let (before, after) = (secrets(root), secrets(outcome));
+                let stays = |secret: &Vec<u8>| after.contains(secret);
+                assert!(before.iter().all(stays), "what is withheld keeps its bytes");
+            }
+        }
+    }
+    let edited = || TextEdits::read_json(edit, &limits)?.apply(root, &limits);
+    if let Ok(outcome) = edited() {
+        let outcome = Document::new(outcome);
+        let outcome = outcome.root().expect("an edited text is JSON");
+        assert!(outcome.as_str().is_some());
+    }
+}
+
+/// The bytes of all that is withheld.
+fn note_secrets(value: Cursor<'_>, found: &mut Vec<Vec<u8>>) {
+    for child in value.items() {
+        if child.has_key("secret") {
+            found.push(child.raw().to_vec());
+        } else {
+            note_secrets(child, found);
+        }
     }
 }
