@@ -41,6 +41,12 @@ codes! {
     ResultPending = "result.pending",
     /// Calls wait for each other.
     ResultCycle = "result.cycle",
+    /// A file or resource is one that the session must not have.
+    InputRefused = "input.refused",
+    /// A file or resource is not there, or cannot be read now.
+    InputUnavailable = "input.unavailable",
+    /// A file or resource is not what the parameter takes.
+    InputInvalid = "input.invalid",
     /// A call id was recorded before, with other bytes.
     RecordDuplicate = "record.duplicate",
     /// No such artifact in this session.
@@ -93,6 +99,10 @@ codes! {
     UpstreamInvalid = "upstream.invalid",
     /// A flow rule forbids passing this result to this tool.
     FlowRefused = "flow.refused",
+    /// A path does not name a regular file beneath its root, or a file is there that must stay.
+    FileRefused = "file.refused",
+    /// The system does not let a file be read or written.
+    FileUnavailable = "file.unavailable",
     /// Data is larger or nests deeper than the limits allow.
     LimitExceeded = "limit.exceeded",
 }

@@ -4,10 +4,12 @@
 //! malformed. Walking the arguments and looking results up is the engine's work.
 
 mod gist;
+mod input;
 mod map;
 mod near;
 mod template;
 
+pub use input::{Input, InputKind, NameError};
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
     Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_near_select, is_wrapper,
@@ -27,6 +29,8 @@ struct Sentinel {
 }
 
 const TOOL: Sentinel = sentinel("$tool", "_tool");
+const FILE: Sentinel = sentinel("$file", "_file");
+const RESOURCE: Sentinel = sentinel("$resource", "_resource");
 const ARTIFACT: Sentinel = sentinel("$artifact", "_artifact");
 const SELECT: Sentinel = sentinel("$select", "_select");
 const DEFAULT: Sentinel = sentinel("$default", "_default");
@@ -38,8 +42,9 @@ const PATCH: Sentinel = sentinel("$patch", "_patch");
 const MERGE: Sentinel = sentinel("$merge", "_merge");
 const EDIT: Sentinel = sentinel("$edit", "_edit");
 const DIGEST: Sentinel = sentinel("$digest", "_digest");
-const ALL: [Sentinel; 12] = [
-    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS, PATCH, MERGE, EDIT, DIGEST,
+const ALL: [Sentinel; 14] = [
+    TOOL, FILE, RESOURCE, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS, PATCH, MERGE,
+    EDIT, DIGEST,
 ];
 
 /// The keys of a reference's default, used when its selector matches nothing; the last is that of an entry of
@@ -118,12 +123,14 @@ pub struct WrittenEdit {
     pub content: Value,
 }
 
-/// A reference to a tool result, which replaces it.
+/// A reference to a tool result, a file or a resource, which replaces it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The call whose result it names (`$tool`).
+    /// The call whose result it names (`$tool`); of an input an id for messages, which names no call.
     pub call_id: CallId,
+    /// The file or resource that it names in place of a call (`$file`, `$resource`).
+    pub input: Option<Input>,
     /// The artifact of that call, if it names one (`$artifact`).
     pub artifact_id: Option<ArtifactId>,
     /// The selector as it was written (`$select`).
@@ -143,7 +150,10 @@ pub struct Reference {
 impl Reference {
     /// The reference, which was written within a list or an object of its own.
     pub fn unwrapped(mut self, is_list: bool) -> Self {
-        let inner = serde_json::json!({TOOL.dollar: self.call_id.as_str()});
+        let inner = match &self.input {
+            Some(input) => serde_json::json!({format!("${}", input.kind().as_str()): input.name()}),
+            None => serde_json::json!({TOOL.dollar: self.call_id.as_str()}),
+        };
         let written = if is_list {
             serde_json::json!([inner])
         } else {
@@ -227,6 +237,17 @@ pub enum Malformed {
     /// `{"$select": "x"}`.
     #[error("a reference needs the id of a call")]
     NoTool,
+    /// `{"$tool": "c", "$file": "notes.txt"}`.
+    #[error("`{0}` and `{1}` both stand in one reference, which takes one of them")]
+    TwoSources(String, String),
+    /// `{"$file": ""}`.
+    #[error("`{key}` holds no name: {source}")]
+    NoName {
+        /// The key at fault, as it was written.
+        key: String,
+        /// The fault of the name.
+        source: NameError,
+    },
     /// `{"$tool": "c", "$patch": [], "$merge": {}}`.
     #[error("`{0}` and `{1}` both change one reference, which takes one of them")]
     TwoEdits(String, String),
@@ -234,7 +255,9 @@ pub enum Malformed {
     #[error("`{0}` changes the value of a reference, and none stands beside it")]
     EditAlone(String),
     /// `"{\"$tool\": \"c\", \"$merge\": {\"a\": {\"$tool\": \"d\"}}}"`.
-    #[error("`{0}` holds a reference, and both were written as one text")]
+    #[error(
+        "`{0}` holds a reference, which is not looked for in an edit that is written like this"
+    )]
     EditInText(String),
     /// What the host has not switched on: `{"$tool": "c", "$patch": []}`.
     #[error("`{0}` is switched off here")]
@@ -398,7 +421,16 @@ impl<'a, D: Fn(&str) -> bool> Keys<'a, '_, D> {
 
     /// Whether the key of the call's id holds a string.
     fn name_a_call(&self) -> bool {
-        [TOOL.dollar, TOOL.underscore]
+        self.is_text(TOOL)
+    }
+
+    /// Whether that of an input does. Unlike a call's id, a path is a plain text: with keys of others beside it is data.
+    fn name_an_input(&self) -> bool {
+        self.is_text(FILE) || self.is_text(RESOURCE)
+    }
+
+    fn is_text(&self, sentinel: Sentinel) -> bool {
+        [sentinel.dollar, sentinel.underscore]
             .iter()
             .any(|&key| !(self.declared)(key) && self.object.get(key).is_some_and(Value::is_string))
     }
@@ -484,6 +516,11 @@ pub fn read_object<'a>(
     let literal = keys.get(LITERAL)?;
     let refs = keys.get(REFS)?;
     let (tool, artifact) = (keys.get(TOOL)?, keys.get(ARTIFACT)?);
+    let mut inputs = Vec::new();
+    for (kind, sentinel) in InputKind::ALL {
+        let found = keys.get(sentinel)?;
+        inputs.extend(found.map(|(key, name)| (Some(kind), key, name)));
+    }
     let (select, default) = (keys.get(SELECT)?, keys.get(DEFAULT)?);
     let mut edits = Vec::new();
     for (kind, sentinel) in EditKind::ALL {
@@ -494,6 +531,7 @@ pub fn read_object<'a>(
     }
     let digest = keys.get(DIGEST)?;
     let has_parts = !edits.is_empty()
+        || !inputs.is_empty()
         || [tool, artifact, select, default, digest]
             .iter()
             .any(Option::is_some);
@@ -532,17 +570,18 @@ pub fn read_object<'a>(
     if !has_parts && map_stands_here {
         return Ok(Reading::Data);
     }
-    let tool = tool.ok_or_else(|| match edits.first() {
+    let source = source_of(tool, inputs)?.ok_or_else(|| match edits.first() {
         Some((_, key, _)) => Malformed::EditAlone((*key).to_owned()),
         None => Malformed::NoTool,
     })?;
     // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
-    if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default)
+    if let (Value::Object(inner), None, None, None) = (source.2, artifact, select, default)
+        && source.0.is_none()
         && edits.is_empty()
         && digest.is_none()
     {
         let wrong = |error| match error {
-            Malformed::NoTool => string(tool.0, tool.1)
+            Malformed::NoTool => string(source.1, source.2)
                 .map(|_| error)
                 .unwrap_or_else(|it| it),
             error => error,
@@ -562,7 +601,7 @@ pub fn read_object<'a>(
     };
     let default = default.map(|(_, value)| value);
     let parts = Parts {
-        tool,
+        source,
         artifact,
         select,
         default,
@@ -603,9 +642,28 @@ fn shortened(text: &str) -> String {
     }
 }
 
+/// What a reference names: the kind of an input, or none for a call; its key, and the value there.
+type WrittenSource<'a, 'k> = (Option<InputKind>, &'k str, &'a Value);
+
+/// The only one of what a reference may name.
+fn source_of<'a, 'k>(
+    tool: Option<(&'k str, &'a Value)>,
+    inputs: Vec<WrittenSource<'a, 'k>>,
+) -> Result<Option<WrittenSource<'a, 'k>>, Malformed> {
+    let tool = tool.map(|(key, id)| (None, key, id));
+    let mut sources = tool.into_iter().chain(inputs);
+    let first = sources.next();
+    match (first, sources.next()) {
+        (Some((_, one, _)), Some((_, other, _))) => {
+            Err(Malformed::TwoSources(one.to_owned(), other.to_owned()))
+        }
+        _ => Ok(first),
+    }
+}
+
 /// The members of a reference, each with its key as it was written.
 struct Parts<'a, 'k> {
-    tool: (&'k str, &'a Value),
+    source: WrittenSource<'a, 'k>,
     artifact: Option<(&'k str, &'a Value)>,
     select: Option<(&'k str, &'a Value)>,
     default: Option<&'a Value>,
@@ -622,7 +680,7 @@ impl Parts<'_, '_> {
         is_own: impl Fn(&str) -> bool,
         meaning: impl Fn(&str) -> KeyMeaning,
     ) -> Result<Reference, Malformed> {
-        let (tool_key, tool) = self.tool;
+        let (kind, tool_key, tool) = self.source;
         let mut repaired = None;
         let mut is_guess = false;
         let mut select = match self.select {
@@ -639,8 +697,22 @@ impl Parts<'_, '_> {
             }
             None => None,
         };
+        let input = kind
+            .map(|kind| input_of(kind, tool_key, tool))
+            .transpose()?;
+        if let Some((key, _)) = self.artifact.filter(|_| input.is_some()) {
+            return Err(Malformed::UnknownKey {
+                key: key.to_owned(),
+                tool: tool_key.to_owned(),
+            });
+        }
+        let call_id = match input.as_ref().and_then(Input::shown_id) {
+            Some(shown) => shown,
+            None => id(tool_key, tool, CallId::parse)?,
+        };
         let mut reference = Reference {
-            call_id: id(tool_key, tool, CallId::parse)?,
+            call_id,
+            input,
             artifact_id: self
                 .artifact
                 .map(|(key, value)| id(key, value, ArtifactId::parse))
@@ -689,6 +761,13 @@ impl Parts<'_, '_> {
     }
 }
 
+fn input_of(kind: InputKind, key: &str, name: &Value) -> Result<Input, Malformed> {
+    Input::parse(kind, string(key, name)?).map_err(|source| Malformed::NoName {
+        key: key.to_owned(),
+        source,
+    })
+}
+
 /// The only change of a reference.
 fn edit_of(edits: &[(EditKind, &str, &Value)]) -> Result<Option<Box<WrittenEdit>>, Malformed> {
     match edits {
@@ -725,7 +804,12 @@ pub fn read_string(
     declared: &impl Fn(&str) -> bool,
 ) -> Result<Option<Filling>, Malformed> {
     let text = text.trim();
-    if !(text.starts_with('{') && text.ends_with('}') && text.contains("tool\"")) {
+    let has_source = || {
+        ["tool\"", "file\"", "resource\""]
+            .iter()
+            .any(|key| text.contains(key))
+    };
+    if !(text.starts_with('{') && text.ends_with('}') && has_source()) {
         return Ok(None);
     }
     let Ok(Value::Object(object)) = serde_json::from_str(text) else {
@@ -733,7 +817,8 @@ pub fn read_string(
     };
     let object = &object;
     let keys = Keys { object, declared };
-    if !keys.name_a_call() && keys.template().is_none() || !keys.are_all_sentinels() {
+    let names_one = keys.name_a_call() || keys.name_an_input() || keys.template().is_some();
+    if !names_one || !keys.are_all_sentinels() {
         return Ok(None);
     }
     Ok(match read_object(object, declared)? {
@@ -743,5 +828,7 @@ pub fn read_string(
     })
 }
 
+#[cfg(test)]
+mod input_tests;
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,10 @@
 //! `<tool>call_1</tool><select>url</select>`.
 
 use super::{
-    LITERAL, TEMPLATE, TOOL, is_sentinel,
+    InputKind, LITERAL, TEMPLATE, TOOL, is_sentinel,
     near::{
-        KeyMeaning, MAX_WHOLE_BYTES, NearReference, Scan, Word, is_call_key, is_one_of, is_signed,
-        meaning_of, near_list, steps,
+        EDIT_WORDS, KeyMeaning, MAX_WHOLE_BYTES, NearReference, Scan, Word, is_call_key, is_one_of,
+        is_signed, meaning_of, near_list, steps,
     },
 };
 use serde_json::Value;
@@ -153,7 +153,12 @@ impl Parts<'_> {
         depth: usize,
     ) -> Option<()> {
         self.take()?;
-        if LITERAL.is(key) || TEMPLATE.is(key) || key.ends_with("artifact") {
+        let is_input = InputKind::ALL.iter().any(|(_, input)| input.is(key));
+        if is_input || LITERAL.is(key) || TEMPLATE.is(key) || key.ends_with("artifact") {
+            return None;
+        }
+        // An edit that is not understood must not be lost.
+        if is_one_of(key, &EDIT_WORDS) && (is_sentinel(key) || !(self.is_name)(key)) {
             return None;
         }
         let is_inner = value.is_object() || value.is_array();

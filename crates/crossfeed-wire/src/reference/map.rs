@@ -1,12 +1,13 @@
 //! References maps: `{"q": "x", "$refs": {"url": {"$tool": "c"}}}`, and lists of entries in their place.
 
 use super::{
-    DEFAULT, EditKind, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH,
-    LITERAL, Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
+    DEFAULT, DIGEST, EditKind, Filling, InputKind, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE,
+    LISTED_WITH, LITERAL, Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
+    edit_of,
     gist::{Gist, TARGETS},
     is_sentinel,
     near::{NearReference, is_one_of, meaning_of, near_list, read_near},
-    read_object, read_string, string, type_name,
+    read_object, read_string, shortened, source_of, string, type_name,
 };
 use crate::Pointer;
 use serde_json::{Map, Value};
@@ -22,6 +23,9 @@ const AROUND: [&str; 8] = [
     "properties",
     "body",
 ];
+
+/// The keys of what a reference names, without signs.
+const SOURCES: [&str; 3] = ["tool", "file", "resource"];
 
 /// The most members of what stands in place of the id of a call.
 const MAX_INNER: usize = 8;
@@ -52,7 +56,10 @@ fn holds_references(value: &Value) -> bool {
         let object = value.as_object();
         let text =
             |key: &str| object.is_some_and(|object| object.get(key).is_some_and(Value::is_string));
-        text(TOOL.dollar) || text(TOOL.underscore) || text("to") && text("tool")
+        let is_source = |key: &str| text(&format!("${key}")) || text(&format!("_{key}"));
+        SOURCES
+            .iter()
+            .any(|key| is_source(key) || text("to") && text(key))
     };
     match value {
         Value::Object(map) => !map.is_empty() && map.values().all(is_one),
@@ -222,7 +229,9 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
                 });
             }
         };
-        if entries.iter().all(|entry| entry.reading.is_ok()) {
+        // What names two things means neither.
+        let names_two = |entry: &Entry| matches!(entry.reading, Err(Malformed::TwoSources(..)));
+        if entries.iter().all(|entry| entry.reading.is_ok()) || entries.iter().any(names_two) {
             return Ok(entries);
         }
         // The parts of one reference, in another arrangement.
@@ -267,7 +276,13 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
                 && (is_map(key) || is_near_map(key) || AROUND.contains(&key.as_str()))
         };
         let is_holder = |value: &Value| match value {
-            Value::Object(inner) => !inner.keys().any(|key| TOOL.is(key) || key == "tool"),
+            Value::Object(inner) => {
+                let is_source = |key: &String| {
+                    let plain = key.strip_prefix(['$', '_']).unwrap_or(key);
+                    SOURCES.contains(&plain)
+                };
+                !inner.keys().any(is_source)
+            }
             Value::Array(_) => true,
             _ => false,
         };
@@ -347,8 +362,12 @@ pub(super) fn beside(
     object: &Map<String, Value>,
     declared: &impl Fn(&str) -> bool,
 ) -> Option<Vec<References>> {
-    let is_part =
-        |key: &str| [TOOL, SELECT, DEFAULT].iter().any(|part| part.is(key)) && !declared(key);
+    let edit_kind = |key: &str| EditKind::ALL.iter().find(|(_, edit)| edit.is(key));
+    let is_changing = |key: &str| edit_kind(key).is_some() || DIGEST.is(key);
+    let is_part = |key: &str| {
+        let is_own = [TOOL, SELECT, DEFAULT].iter().any(|part| part.is(key));
+        (is_own || is_changing(key)) && !declared(key)
+    };
     let parts: Map<String, Value> = object
         .iter()
         .filter(|(key, value)| is_part(key) && !value.is_null())
@@ -371,8 +390,19 @@ pub(super) fn beside(
         written.insert(TOOL.dollar.to_owned(), id.into());
         object.get_key_value(&name)?.0
     };
+    written.retain(|key, _| !is_changing(key));
     let gist = Gist::of(&Value::Object(written), &|_| false)?;
-    let reference = gist.near.certain().into_reference()?;
+    let mut reference = gist.near.certain().into_reference()?;
+    let edits = parts.iter().filter_map(|(key, content)| {
+        let (kind, _) = edit_kind(key)?;
+        Some((*kind, key.as_str(), content))
+    });
+    reference.edit = edit_of(&edits.collect::<Vec<_>>()).ok()?;
+    let digest = parts.iter().find(|(key, _)| DIGEST.is(key));
+    reference.digest = match digest {
+        Some((_, digest)) => Some(digest.as_str()?.into()),
+        None => None,
+    };
     let mut keys = parts.keys();
     let key = keys.next()?.clone();
     let entry = Entry {
@@ -443,6 +473,16 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
                 if let Some(inner @ Value::Object(_)) = only_member(object) {
                     return read_map_entry(inner);
                 }
+                let is_input =
+                    |key: &&String| InputKind::ALL.iter().any(|(_, input)| input.is(key));
+                if let Some(source) = object.keys().find(is_input)
+                    && let Some(key) = object.keys().find(|key| !is_sentinel(key))
+                {
+                    return Err(Malformed::UnknownKey {
+                        key: shortened(key),
+                        tool: source.clone(),
+                    });
+                }
                 let near =
                     read_near(object, &|_| false, true).and_then(NearReference::into_reference);
                 near.map(Filling::Reference).ok_or(Malformed::NoTool)
@@ -482,7 +522,9 @@ fn unwrapped(filling: Filling) -> Filling {
 /// Whether an object is an entry of the list form rather than a map: no parameter has the name of its keys.
 fn is_entry(map: &Map<String, Value>, declared: &impl Fn(&str) -> bool) -> bool {
     let is_text = |key: &str| map.get(key).is_some_and(Value::is_string);
-    let is_filled = is_text("tool") || is_text(LISTED_TEMPLATE) || map.contains_key(LISTED_LITERAL);
+    let is_filled = SOURCES.iter().any(|key| is_text(key))
+        || is_text(LISTED_TEMPLATE)
+        || map.contains_key(LISTED_LITERAL);
     is_text("to") && is_filled && map.keys().all(|key| !declared(key))
 }
 
@@ -536,11 +578,12 @@ fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
     } else {
         Target::Parameter(to.to_owned())
     };
-    let is_other = get("tool").or_else(|| get(LISTED_TEMPLATE)).is_some();
+    let names_one = SOURCES.iter().any(|key| get(key).is_some());
+    let is_other = names_one || get(LISTED_TEMPLATE).is_some();
     if let Some(content) = object.get(LISTED_LITERAL).filter(|_| !is_other) {
         return Ok((target, Filling::Literal(LISTED_LITERAL, content.clone())));
     }
-    if let Some(text) = get(LISTED_TEMPLATE).filter(|_| get("tool").is_none()) {
+    if let Some(text) = get(LISTED_TEMPLATE).filter(|_| !names_one) {
         let with = get(LISTED_WITH).ok_or(Malformed::NoWith {
             template: LISTED_TEMPLATE,
             with: LISTED_WITH,
@@ -550,7 +593,7 @@ fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
         let template = Template::read(text, LISTED_WITH, with, &at)?;
         return Ok((target, Filling::Template(template)));
     }
-    if get("tool").is_none() {
+    if !names_one {
         let mut beside = object.clone();
         beside.remove(to_key);
         let near = match only_member(&beside) {
@@ -574,11 +617,16 @@ pub(super) fn read_listed(
     beside: &[&str],
 ) -> Result<Reference, Malformed> {
     let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let tool = get("tool").ok_or_else(|| Malformed::NoString {
+    let inputs = InputKind::ALL.iter().filter_map(|(kind, _)| {
+        let key = kind.as_str();
+        Some((Some(*kind), key, get(key)?))
+    });
+    let tool = get("tool").map(|id| ("tool", id));
+    let source = source_of(tool, inputs.collect())?.ok_or_else(|| Malformed::NoString {
         key: "tool".to_owned(),
         found: "nothing",
     })?;
-    let own = ["tool", "artifact", "select", LISTED_DEFAULT, "digest"];
+    let own = ["artifact", "select", LISTED_DEFAULT, "digest"];
     let is_edit = |key: &str| EditKind::ALL.iter().any(|(kind, _)| kind.as_str() == key);
     let named = |key: &'static str| Some((key, get(key)?));
     let edits = EditKind::ALL.iter().filter_map(|(kind, _)| {
@@ -586,7 +634,7 @@ pub(super) fn read_listed(
         Some((*kind, key, get(key)?))
     });
     let parts = Parts {
-        tool: ("tool", tool),
+        source,
         artifact: named("artifact"),
         select: named("select"),
         default: get(LISTED_DEFAULT),
@@ -598,7 +646,12 @@ pub(super) fn read_listed(
         let others = [LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH];
         others.contains(&key) && get(key).is_none()
     };
-    let is_own =
-        |key: &str| own.contains(&key) || is_edit(key) || beside.contains(&key) || is_absent(key);
+    let is_own = |key: &str| {
+        own.contains(&key)
+            || SOURCES.contains(&key)
+            || is_edit(key)
+            || beside.contains(&key)
+            || is_absent(key)
+    };
     parts.reference(object, is_own, meaning_of)
 }

@@ -26,7 +26,7 @@ mod whole;
 pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
 pub use keys::is_near_select;
-pub(super) use keys::{KeyMeaning, is_call_key, is_one_of, meaning_of};
+pub(super) use keys::{EDIT_WORDS, KeyMeaning, is_call_key, is_one_of, meaning_of};
 pub(super) use loose::Word;
 pub use object::{is_wrapper, near_object};
 pub(super) use object::{near_list, read_near, selector_of};
@@ -107,6 +107,7 @@ impl NearReference {
         let mut selects = self.selects.into_iter();
         Some(Reference {
             call_id,
+            input: None,
             artifact_id: None,
             select: selects.next()?,
             default: self.default,

@@ -72,6 +72,9 @@ const DEFAULT_KEYS: [&str; 7] = [
     "artifactid",
 ];
 
+/// The keys of edits.
+pub(crate) const EDIT_WORDS: [&str; 5] = ["patch", "merge", "edit", "edits", "digest"];
+
 /// What would change the value.
 const OPTION_KEYS: [&str; 24] = [
     "append",
@@ -202,7 +205,10 @@ pub(crate) fn meaning_of(key: &str) -> KeyMeaning {
         KeyMeaning::Default
     } else if REMARK_KEYS.contains(&plain.as_str()) || is_internal(key) {
         KeyMeaning::Nothing
-    } else if OPTION_KEYS.contains(&plain.as_str()) || has_sign(key) && !names_call(&plain) {
+    } else if OPTION_KEYS.contains(&plain.as_str())
+        || EDIT_WORDS.contains(&plain.as_str())
+        || has_sign(key) && !names_call(&plain)
+    {
         KeyMeaning::Option
     } else {
         KeyMeaning::Unknown

@@ -10,7 +10,7 @@ use super::{
     path::{quoted, steps},
     shortened,
 };
-use crate::reference::is_sentinel;
+use crate::reference::{InputKind, is_sentinel};
 use serde_json::{Map, Value};
 
 /// What an object may mean as a reference; `None` if it is data. `declared` is as for [`read_object`](crate::reference::read_object).
@@ -106,7 +106,8 @@ pub(crate) fn read_near(
     declared: &impl Fn(&str) -> bool,
     is_certain: bool,
 ) -> Option<NearReference> {
-    if object.len() > MAX_MEMBERS {
+    let is_input = |key: &String| InputKind::ALL.iter().any(|(_, input)| input.is(key));
+    if object.len() > MAX_MEMBERS || object.keys().any(is_input) {
         return None;
     }
     let mut members = object.iter().filter(|(_, value)| !value.is_null());
