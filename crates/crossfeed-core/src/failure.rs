@@ -10,7 +10,7 @@ use crossfeed_store::{Budget as StoreBudget, StoreError};
 use crossfeed_tools::ReadError;
 use crossfeed_wire::{
     ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, printable,
-    printable_lines,
+    printable_lines, reference::Input,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -160,6 +160,8 @@ pub struct Failure {
     pub at: Pointer,
     /// The call that the reference names.
     pub call_id: Option<CallId>,
+    /// The file or resource that it names in place of a call.
+    pub input: Option<Input>,
     /// The artifact that the reference names.
     pub artifact_id: Option<ArtifactId>,
     /// The selector as it was written.
@@ -175,6 +177,7 @@ impl Failure {
         Self {
             at,
             call_id: None,
+            input: None,
             artifact_id: None,
             expression: None,
             error: error.into(),
@@ -221,13 +224,19 @@ impl Failure {
     fn line(&self) -> String {
         let mut line = self.error.to_string();
         let mut place = Vec::new();
-        if let (Some(call_id), Error::Select(_) | Error::Limit(_) | Error::Edit(_)) =
-            (&self.call_id, &self.error)
-        {
-            let (source, result) = match &self.artifact_id {
-                Some(id) => (format!("artifact `{id}` of call `{call_id}`"), ""),
-                None => (format!("call `{call_id}`"), "the result of "),
-            };
+        let source = match (&self.input, &self.call_id, &self.artifact_id) {
+            (Some(input), ..) => Some((input.to_string(), "")),
+            (None, Some(call_id), Some(id)) => {
+                Some((format!("artifact `{id}` of call `{call_id}`"), ""))
+            }
+            (None, Some(call_id), None) => Some((format!("call `{call_id}`"), "the result of ")),
+            (None, None, _) => None,
+        };
+        let is_told = matches!(
+            self.error,
+            Error::Select(_) | Error::Limit(_) | Error::Edit(_)
+        );
+        if let Some((source, result)) = source.filter(|_| is_told) {
             if matches!(
                 self.error,
                 Error::Select(SelectError::MatchedNothing { .. })

@@ -27,6 +27,7 @@ mod error;
 mod failure;
 mod flight;
 mod hint;
+mod input;
 mod latest;
 mod lineage;
 mod notices;
@@ -56,13 +57,14 @@ pub use crossfeed_schema::SchemaError;
 pub use crossfeed_wire::View;
 pub use engine::{Engine, EngineOptions};
 pub use error::{
-    Alternatives, ArgumentError, ArtifactError, ComponentMismatch, LimitError, LookupError,
-    MalformedReference, NotJson, ReferenceEditError, RenderError, RevealError, SelectError,
-    ValidationCost,
+    Alternatives, ArgumentError, ArtifactError, ComponentMismatch, InputError, LimitError,
+    LookupError, MalformedReference, NotJson, ReferenceEditError, RenderError, RevealError,
+    SelectError, ValidationCost,
 };
 pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
+pub use input::Inputs;
 pub use lineage::{LineageEntry, ReferenceEdit, ReferenceRepair, ReferenceSource};
 pub use notices::Notices;
 pub use project::{ProjectOptions, Projected, infer_schema};

@@ -1,15 +1,22 @@
 //! Lineage: the call that each argument came from, and how.
 
 use crate::select::SelectReport;
-use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext, reference::EditKind};
+use crossfeed_wire::{
+    ArtifactId, CallId, Pointer, TraceContext,
+    reference::{EditKind, Input},
+};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ReferenceSource {
-    /// The call whose result it is.
+    /// The call whose result it is; of an input an id for messages, which names no call.
     pub call_id: CallId,
+    /// The file or resource, if it is not a result.
+    pub input: Option<Input>,
+    /// Whether it is base64 because the parameter takes text and its bytes are not text.
+    pub encoded: bool,
     /// The artifact; `None` for a result.
     pub artifact_id: Option<ArtifactId>,
     /// The tool that was called, where it is known.
@@ -79,6 +86,8 @@ pub struct LineageEntry {
     /// The number of what the value is a part of, if it is one of several: of a text, or of an edit. The parts have the
     /// same place.
     pub(crate) text: Option<usize>,
+    /// Whether an edit brought it in, so that it is in the value that the edit made.
+    pub(crate) is_inner: bool,
     /// The digits of a number that is the whole value.
     pub(crate) digits: Option<Box<str>>,
     /// The tokens of the value if the model had written it.

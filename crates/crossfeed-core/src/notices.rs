@@ -13,7 +13,7 @@ use crate::{
 };
 use crossfeed_projection::{Diagnostic, DiagnosticKind, Diagnostics};
 use crossfeed_tokens::estimated_tokens;
-use crossfeed_wire::printable;
+use crossfeed_wire::{printable, reference::Input};
 
 /// The most tokens of the notices of one call.
 const MAX_TOKENS: usize = 100;
@@ -145,6 +145,10 @@ enum Slip<'a> {
         by: &'a str,
         link: &'a LineageEntry,
     },
+    Encoded {
+        input: &'a Input,
+        link: &'a LineageEntry,
+    },
     Empty {
         notice: &'a Notice,
         link: Option<&'a LineageEntry>,
@@ -168,9 +172,12 @@ impl<'a> Slip<'a> {
             by: by.as_str(),
             link,
         });
+        let input = link.source.input.as_ref().filter(|_| link.source.encoded);
+        let encoded = input.map(|input| Self::Encoded { input, link });
         reference
             .into_iter()
             .chain(superseded)
+            .chain(encoded)
             .chain(ignored.map(move |key| Self::Ignored { key, link }))
             .chain(selection.into_iter().flatten())
     }
@@ -223,6 +230,23 @@ impl<'a> Slip<'a> {
                 let (id, by) = (short(link.source.call_id.as_str()), short(by));
                 let at = short(link.at.as_str());
                 format!("superseded: {at} changes `{id}`, and `{by}` is the same call made later")
+            }
+            (Self::Encoded { input, link }, reader) => {
+                let at = short(link.at.as_str());
+                match reader {
+                    Reader::Model => {
+                        let input = short(&input.to_string());
+                        format!(
+                            "encoded: {at}, {input} is not UTF-8 text, and was passed as base64"
+                        )
+                    }
+                    Reader::Log => {
+                        let kind = input.kind().as_str();
+                        format!(
+                            "encoded: {at}, a {kind} is not UTF-8 text, and was passed as base64"
+                        )
+                    }
+                }
             }
             (Self::Empty { notice, link }, reader) => {
                 let at = link.map(|link| format!("{}, ", short(link.at.as_str())));

@@ -8,7 +8,7 @@ use super::{
     tree::{Documents, Inside, Tree, index_of},
 };
 use bytes::Bytes;
-use crossfeed_jmespath::{Cost, Kind, Unrepresentable, ValueSize, View};
+use crossfeed_jmespath::{Cost, Kind, Memory, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Key};
 use crossfeed_wire::{Pointer, reference::DEFAULT_KEYS};
 use serde_json::Value;
@@ -16,6 +16,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap, hash_map::RandomState},
     hash::BuildHasher as _,
+    sync::Arc,
 };
 
 /// A value of arguments.
@@ -342,8 +343,8 @@ impl<'a> Tree<'a> for Node<'a> {
         Self::View(written.map_or_else(built, View::from))
     }
 
-    fn to_json(&self) -> Result<Bytes, Cost> {
-        Ok(spliced(self, None)?.into_bytes())
+    fn to_json(&self, memory: Option<&Arc<dyn Memory>>) -> Result<Bytes, Cost> {
+        Ok(spliced(self, memory)?.into_bytes())
     }
 
     fn as_view(&self) -> Option<&View<'a>> {

@@ -2,10 +2,11 @@
 //! [`Node`](super::node::Node) for those that want bytes.
 
 use bytes::Bytes;
-use crossfeed_jmespath::{Cost, Unrepresentable, ValueSize, View};
+use crossfeed_jmespath::{Cost, Memory, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Document, number_value};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// A tree of JSON in which values are put at places.
 pub(crate) trait Tree<'a>: Clone {
@@ -21,8 +22,8 @@ pub(crate) trait Tree<'a>: Clone {
     /// The default of the reference with this ordinal: its original bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
 
-    /// Its JSON.
-    fn to_json(&self) -> Result<Bytes, Cost>;
+    /// Its JSON, for whose bytes the memory has room.
+    fn to_json(&self, memory: Option<&Arc<dyn Memory>>) -> Result<Bytes, Cost>;
 
     /// The view that it is, if it is one.
     fn as_view(&self) -> Option<&View<'a>>;
@@ -90,7 +91,8 @@ impl<'a> Tree<'a> for Value {
         default.clone()
     }
 
-    fn to_json(&self) -> Result<Bytes, Cost> {
+    fn to_json(&self, _: Option<&Arc<dyn Memory>>) -> Result<Bytes, Cost> {
+        // The value, which is larger, was charged when it was built.
         Ok(self.to_string().into())
     }
 

@@ -16,6 +16,10 @@ pub enum ReferenceEditError {
         /// What is wrong.
         error: crossfeed_edit::EditError,
     },
+    /// A reference in it names a result of which something is withheld, and selects nothing of it: what it brought in
+    /// could be looked into by the edit.
+    #[error("the edit would bring in what is withheld")]
+    BringsWithheld,
     /// It was made for another result than the one that the reference names.
     #[error("the result has the digest `{digest}`, not `{based_on}`")]
     OtherResult {
@@ -32,6 +36,7 @@ impl ReferenceEditError {
         use EditErrorKind as Kind;
         match self {
             Self::OtherResult { .. } => ErrorCode::EditOutdated,
+            Self::BringsWithheld => ErrorCode::EditFailed,
             Self::Refused { error, .. } => match error.kind {
                 Kind::LimitExceeded { .. } => ErrorCode::LimitExceeded,
                 Kind::WrongType { .. }
@@ -50,8 +55,12 @@ impl ReferenceEditError {
     pub fn advice(&self) -> String {
         match self {
             Self::Refused { error, .. } => error.advice(),
+            Self::BringsWithheld => {
+                "add a selector to the reference in the edit: it gives what may be seen".to_owned()
+            }
             Self::OtherResult { .. } => {
-                "look at the result as it is, then write the edit for it".to_owned()
+                "look at the result as it is, then write the edit for it, with at least 12 digits of its digest"
+                    .to_owned()
             }
         }
     }

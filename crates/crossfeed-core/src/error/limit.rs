@@ -40,6 +40,14 @@ pub enum LimitError {
         /// How many there may be.
         limit: usize,
     },
+    /// More files and resources in one call than allowed.
+    #[error("the arguments name {found} files and resources, the limit is {limit}")]
+    TooManyInputs {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// More resolved bytes in one call than allowed.
     #[error("the resolved arguments are larger than {limit} bytes")]
     TooLarge {
@@ -76,6 +84,7 @@ impl LimitError {
             Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
                 "try: one reference with a selector that gives a list, instead of one for each item"
             }
+            Self::TooManyInputs { .. } => "name fewer in one call",
             Self::TooLarge { .. } => "try: a selector that picks what the tool needs",
             Self::Number(_) => "try: a selector that leaves the number out",
             Self::WrittenNumber(_) => "write a number that a 64-bit float can hold",

@@ -1,8 +1,8 @@
 //! Why there is no result to refer to.
 
-use super::Alternatives;
+use super::{Alternatives, InputError};
 use crossfeed_store::{ArtifactMissing, Damage, Missing, StoreError, Tombstone};
-use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
+use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault, reference::Input};
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// Why there is no result to refer to.
@@ -101,6 +101,14 @@ pub enum LookupError {
         /// The call whose result it was made from.
         tombstone: Tombstone,
     },
+    /// A file or resource that a reference names in place of a call.
+    #[error("{input} {error}")]
+    Input {
+        /// Which one.
+        input: Input,
+        /// Why it cannot be used.
+        error: InputError,
+    },
     /// The store did not answer, or what it has of this result or artifact is damaged.
     #[error("{}", not_read(.0))]
     Store(#[source] Arc<StoreError>),
@@ -168,6 +176,7 @@ impl LookupError {
             Self::Cycle { .. } => ErrorCode::ResultCycle,
             Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
             Self::ArtifactExpired { .. } => ErrorCode::ArtifactExpired,
+            Self::Input { error, .. } => error.code(),
             Self::Store(_) => ErrorCode::StoreUnavailable,
         }
     }
@@ -177,6 +186,7 @@ impl LookupError {
         match self {
             // Its operator hears of damage by the log; only the model can do without one result.
             Self::Store(error) if error.damaged_record().is_none() => error.fault(),
+            Self::Input { error, .. } => error.fault(),
             _ => Fault::Model,
         }
     }
@@ -222,6 +232,7 @@ impl LookupError {
                 "artifacts",
                 "use the artifact id and call id of an artifact of this session, exactly as they were shown",
             ),
+            Self::Input { error, .. } => error.advice(),
             // The store's own advice is for its operator.
             Self::Store(error) => match error.damaged_record() {
                 Some(Damage::Result { about, .. }) => {

@@ -5,6 +5,7 @@
 mod arguments;
 mod artifact;
 mod edit;
+mod input;
 mod limit;
 mod lookup;
 mod meant;
@@ -15,6 +16,7 @@ mod select;
 pub use arguments::{ArgumentError, NotJson};
 pub use artifact::{ArtifactError, ComponentMismatch};
 pub use edit::ReferenceEditError;
+pub use input::InputError;
 pub use limit::{LimitError, RenderError, RevealError, ValidationCost};
 pub use lookup::LookupError;
 pub(crate) use meant::{MAX_MEANT_BYTES, MeantPiece};

@@ -7,7 +7,7 @@ use super::{
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
     CallId, Pointer,
-    reference::{Malformed, NearReference, is_near_select, is_sentinel, near_text},
+    reference::{Input, Malformed, NearReference, is_near_select, is_sentinel, near_text},
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -130,6 +130,12 @@ impl ReferenceStyle {
         let entry = without_braces(entry);
         let reference = without_braces(self.object(id, select));
         self.placed(place, &entry, &reference)
+    }
+
+    /// A reference to an input.
+    pub(crate) fn input_reference(&self, input: &Input, select: Option<&str>) -> String {
+        let keys = [self.key(input.kind().as_str()), self.key("select")];
+        Value::Object(members(keys, input.name(), select)).to_string()
     }
 
     /// A reference amid a text.
@@ -552,7 +558,7 @@ fn advice(
         }
         (None, Malformed::SwitchedOff(_)) => format!(
             "write the value itself, or ask for the host to switch it on: `EngineOptions::edits` in a program, \
-             `edits` in the configuration of a gateway; to pass data that only looks like an edit: {}",
+             `references.edits` in the configuration of a gateway; to pass data that only looks like an edit: {}",
             spelling.literal_at(draft.place())
         ),
         (None, Malformed::EditAlone(edit)) => format!(
@@ -561,9 +567,11 @@ fn advice(
             spelling.literal_at(draft.place())
         ),
         (None, Malformed::EditInText(_)) => {
-            "write the reference as an object, not as the text of one".to_owned()
+            "write the reference and its edit as objects, not as text".to_owned()
         }
         (None, Malformed::TwoEdits(..)) => "leave one of them out".to_owned(),
+        (None, Malformed::TwoSources(..)) => "keep one of them".to_owned(),
+        (None, Malformed::NoName { .. }) => "give a path, or the URI of a resource".to_owned(),
         (None, Malformed::UnknownKey { .. }) => {
             let select = key("select");
             format!(

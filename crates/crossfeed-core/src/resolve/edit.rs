@@ -2,11 +2,11 @@
 
 use crate::arguments::Documents;
 use bytes::Bytes;
-use crossfeed_edit::{EditError, EditErrorKind, EditLimits, Merge, Patch, TextEdits};
+use crossfeed_edit::{EditError, EditErrorKind, EditLimits, IsWithheld, Merge, Patch, TextEdits};
 use crossfeed_jmespath::{OutputTooLarge, View};
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_wire::reference::{EditKind, WrittenEdit};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// An edit as it was read.
 pub(super) enum Edit {
@@ -23,8 +23,7 @@ impl Edit {
         content: Cursor<'_>,
         limits: &EditLimits,
     ) -> Result<Self, EditError> {
-        let may_be_text = written.kind != EditKind::Merge || written.key == written.kind.as_str();
-        let text = content.as_str().filter(|_| may_be_text);
+        let text = content.as_str().filter(|_| opens_text(written));
         let held = text.map(|text| Document::new(text.into_owned()));
         let content = held
             .as_ref()
@@ -51,8 +50,8 @@ impl Edit {
             }
             return edits.apply(value, limits);
         }
-        let held = value.as_str().and_then(|text| held(&text));
-        let Some(held) = held else {
+        let text = value.as_str().unwrap_or_default();
+        let Some(held) = held(&text) else {
             return self.apply_within(value, seen, limits);
         };
         let root = held.root().map_err(|_| not_allowed())?;
@@ -60,7 +59,12 @@ impl Edit {
         let seen = seen.as_ref().map(Document::root).transpose();
         let seen = seen.map_err(|_| not_allowed())?;
         let within = self.apply_within(root, seen, limits)?;
-        Ok(quoted(&String::from_utf8_lossy(&within)).into())
+        // Blanks around the JSON stay.
+        let ends = root.offset() + root.raw().len();
+        let before = text.get(..root.offset()).unwrap_or_default();
+        let behind = text.get(ends..).unwrap_or_default();
+        let within = String::from_utf8_lossy(&within);
+        Ok(quoted(&format!("{before}{within}{behind}")).into())
     }
 
     fn apply_within(
@@ -77,16 +81,19 @@ impl Edit {
             return Err(not_allowed());
         }
         let is_withheld = |value: Cursor<'_>| withheld.contains(&value.ordinal());
-        let is_withheld: Option<crossfeed_edit::IsWithheld<'_>> = match withheld.is_empty() {
-            true => None,
-            false => Some(&is_withheld),
-        };
+        let is_withheld: Option<IsWithheld<'_>> = Some(&is_withheld);
+        let is_withheld = is_withheld.filter(|_| !withheld.is_empty());
         match self {
             Self::Patch(patch) => patch.apply(value, is_withheld, limits),
             Self::Merge(merge) => merge.apply(value, is_withheld, limits),
             Self::Text(edits) => edits.apply(value, limits),
         }
     }
+}
+
+/// Whether the content of an edit is read as JSON where it is a text. A merge may be a text.
+pub(super) fn opens_text(written: &WrittenEdit) -> bool {
+    written.kind != EditKind::Merge || written.key == written.kind.as_str()
 }
 
 fn not_allowed() -> EditError {
@@ -107,9 +114,10 @@ fn held(text: &str) -> Option<Document> {
 fn note_withheld(value: Cursor<'_>, seen: Cursor<'_>, withheld: &mut HashSet<u32>) {
     let is_other = match (value.kind(), seen.kind()) {
         (Kind::Object, Kind::Object) => {
+            let seen: HashMap<_, _> = seen.members().map(|(key, it)| (key.text(), it)).collect();
             for member in value.written_members() {
                 match seen.get(&member.key.text()) {
-                    Some(seen) => note_withheld(member.value, seen, withheld),
+                    Some(&seen) => note_withheld(member.value, seen, withheld),
                     None => drop(withheld.insert(member.value.ordinal())),
                 }
             }
@@ -123,7 +131,8 @@ fn note_withheld(value: Cursor<'_>, seen: Cursor<'_>, withheld: &mut HashSet<u32
         }
         (Kind::String, Kind::String) => value.as_str() != seen.as_str(),
         (Kind::Array, _) => true,
-        (kind, seen) => kind != seen,
+        (Kind::Object, _) => true,
+        _ => value.raw() != seen.raw(),
     };
     if is_other {
         withheld.insert(value.ordinal());

@@ -11,8 +11,10 @@ use crate::{
     canonical::{StoredItem, Views, is_beginning, shown_digits},
     error::{
         LimitError, LookupError, MalformedReference, Misplaced, ReferenceEditError, SelectError,
+        quotable,
     },
     failure::{Error, Failure},
+    input,
     latest::LatestCalls,
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
@@ -21,7 +23,7 @@ use crate::{
     telemetry::Telemetry,
 };
 use crossfeed_edit::EditLimits;
-use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
+use crossfeed_jmespath::{Arena, Budget, Kind, Memory, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_tools::Spelling;
 use crossfeed_wire::{
@@ -34,6 +36,7 @@ use std::{
     cell::Cell,
     collections::HashMap,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -139,6 +142,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         opened: HashMap::new(),
         known: HashMap::new(),
         unheld_bytes: HashMap::new(),
+        digests: HashMap::new(),
         left: context.limits.max_bytes,
         explanations: Cell::new(MAX_EXPLAINED),
     };
@@ -304,7 +308,9 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
     /// The latest calls, for changes of older ones.
-    pub(crate) latest: &'o LatestCalls,
+    pub(crate) latest: Option<&'o LatestCalls>,
+    /// Charged for what edits build.
+    pub(crate) memory: Option<&'o Arc<dyn Memory>>,
     /// Set if a value was selected from an excerpt that the whole may not give.
     pub(crate) needs_whole: &'o Cell<bool>,
     /// The spelling of a reference's default, where the schema has a place for it.
@@ -313,8 +319,10 @@ pub(crate) struct FillContext<'a, 'o> {
 
 pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Failure {
     let reference = &planned.reference;
+    let is_call = reference.input.is_none();
     Failure {
-        call_id: Some(reference.call_id.clone()),
+        call_id: is_call.then(|| reference.call_id.clone()),
+        input: reference.input.clone(),
         artifact_id: reference.artifact_id.clone(),
         expression: reference.select.clone(),
         ..Failure::new(planned.at.clone(), error)
@@ -339,6 +347,8 @@ struct ValueResolver<'a, 'm, 'o, T> {
     /// bytes.
     unheld_bytes: HashMap<(usize, Option<&'a str>), usize>,
     values: Vec<ResolvedValue<'a, T>>,
+    /// The digests of results that were asked for.
+    digests: HashMap<usize, String>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
     /// Misses that may still be explained.
@@ -412,24 +422,44 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 
     /// Refuses a result that is not the one whose digest the reference names.
-    fn is_meant(&self, planned: &PlannedReference) -> Result<(), Error> {
+    fn is_meant(&mut self, planned: &PlannedReference) -> Result<(), Error> {
+        let whole = self.result(planned)?;
+        let is_bare = planned.reference.select.is_none();
+        if planned.is_inner && is_bare && whole.hides_from(&whole.redacted(self.context.reveal)?) {
+            return Err(ReferenceEditError::BringsWithheld.into());
+        }
         let Some(based_on) = planned.reference.digest.as_deref() else {
             return Ok(());
         };
-        let shown = self.result(planned)?.redacted(self.context.reveal)?;
-        if shown.is_excerpt() {
-            self.context.needs_whole.set(true);
-            return Ok(());
-        }
-        let digest = shown.digest();
-        if is_beginning(based_on, &digest) {
+        let digest = match self.digests.get(&planned.wanted) {
+            Some(digest) => digest,
+            None => {
+                let shown = whole.redacted(self.context.reveal)?;
+                if shown.is_excerpt() {
+                    self.context.needs_whole.set(true);
+                    return Ok(());
+                }
+                self.in_time()?;
+                self.digests.entry(planned.wanted).or_insert(shown.digest())
+            }
+        };
+        if is_beginning(based_on, digest) {
             return Ok(());
         }
         Err(ReferenceEditError::OtherResult {
-            digest: shown_digits(&digest).to_owned(),
-            based_on: based_on.to_owned(),
+            digest: shown_digits(digest).to_owned(),
+            based_on: quotable(based_on).into_owned(),
         }
         .into())
+    }
+
+    /// Refuses what takes too long.
+    fn in_time(&self) -> Result<(), LimitError> {
+        let limits = self.context.limits;
+        if Instant::now() > limits.deadline {
+            return Err(LimitError::OutOfTime { limit: limits.time });
+        }
+        Ok(())
     }
 
     fn charge(&mut self, counted: usize) -> Result<(), LimitError> {
@@ -484,10 +514,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let arena = &context.arena.arena;
         let reference = &planned.reference;
         let whole = self.result(planned)?;
-        if Instant::now() > context.limits.deadline {
-            let limit = context.limits.time;
-            return Err(LimitError::OutOfTime { limit }.into());
-        }
+        self.in_time()?;
         let key = (planned.wanted, select.is_some());
         if !self.opened.contains_key(&key) {
             let opened = self.open(whole, reference, select.is_some());
@@ -498,6 +525,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let mut source = ReferenceSource {
             tool: stored.tool().map(str::to_owned),
             bytes_in: stored.recorded_bytes(),
+            encoded: reference.input.is_some() && is_encoded(whole.as_stored()),
             trace: whole.as_stored().trace().cloned(),
             sources: whole.as_stored().sources().cloned(),
             select: select.map(str::to_owned),
@@ -557,10 +585,17 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 }
 
+/// Whether an input is base64 because it is not text.
+fn is_encoded(stored: &StoredItem) -> bool {
+    matches!(stored, StoredItem::Result(result) if input::is_encoded(result))
+}
+
 /// The source of a value, as far as the reference names it.
 fn source_of(reference: &Reference) -> ReferenceSource {
     ReferenceSource {
         call_id: reference.call_id.clone(),
+        input: reference.input.clone(),
+        encoded: false,
         artifact_id: reference.artifact_id.clone(),
         tool: None,
         select: reference.select.clone(),

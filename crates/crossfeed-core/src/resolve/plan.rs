@@ -1,11 +1,14 @@
 //! The plan: every reference in arguments, every malformed one, and the steps to replace them.
 
-use crate::error::{
-    LimitError, MAX_MEANT_BYTES, MalformedReference, MeantPiece, Misplaced, ReferenceStyle,
+use crate::{
+    error::{
+        LimitError, MAX_MEANT_BYTES, MalformedReference, MeantPiece, Misplaced, ReferenceStyle,
+    },
+    input::Form,
 };
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
-    reference::{self, Malformed, NearReference, Piece, Reference, Target},
+    reference::{self, Input, Malformed, NearReference, Piece, Reference, Target},
 };
 use serde_json::Value;
 use std::{
@@ -15,6 +18,9 @@ use std::{
 
 /// The most parts of arguments that are read as what may be meant as a reference.
 pub(super) const MAX_NEAR: usize = 10_000;
+
+/// The most files and resources of one call: each is read, and held until all are.
+const MAX_INPUTS: usize = 16;
 
 /// What counts as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub(crate) enum Notation {
 pub(crate) struct LookupKey {
     pub(crate) call_id: CallId,
     pub(crate) artifact_id: Option<ArtifactId>,
+    /// The file or resource, in place of a result, and the form in which it is passed.
+    pub(crate) input: Option<(Input, Form)>,
 }
 
 impl LookupKey {
@@ -37,6 +45,15 @@ impl LookupKey {
         Self {
             call_id: call_id.clone(),
             artifact_id: artifact_id.cloned(),
+            input: None,
+        }
+    }
+
+    fn of(reference: &Reference, form: Form) -> Self {
+        let input = reference.input.clone();
+        Self {
+            input: input.map(|input| (input, form)),
+            ..Self::new(&reference.call_id, reference.artifact_id.as_ref())
         }
     }
 }
@@ -53,6 +70,10 @@ pub(crate) struct PlannedReference {
     pub(crate) raw: Option<Box<str>>,
     /// Where its edit is, if it has one.
     pub(crate) edit: Option<PlannedEdit>,
+    /// Whether it stands in the edit of another.
+    pub(crate) is_inner: bool,
+    /// The form in which an input is passed.
+    form: Form,
     /// Its position in the order of the walk.
     order: usize,
 }
@@ -218,6 +239,22 @@ impl Plan {
         self.steps.is_empty() && self.malformed.is_empty()
     }
 
+    /// The steps that are not a part of the edit of a reference.
+    pub(crate) fn outer_steps(&self) -> impl Iterator<Item = &Step> {
+        let edits = self.references.iter().filter_map(|planned| {
+            let edit = planned.edit.as_ref()?;
+            edit.at.as_ref().map(Pointer::as_str)
+        });
+        let edits: HashSet<&str> = edits.collect();
+        let is_outer = move |at: &Pointer| {
+            edits.is_empty() || !at.and_around().any(|around| edits.contains(around))
+        };
+        self.steps.iter().filter(move |step| match step {
+            Step::Literal(at) | Step::Put { at, .. } | Step::Map { object: at, .. } => is_outer(at),
+            Step::Near(place) => is_outer(&place.at),
+        })
+    }
+
     /// The places of all references, malformed ones included, and their positions in the order of the walk.
     pub(crate) fn order(&self) -> HashMap<&Pointer, usize> {
         let references = self.references.iter().map(|found| (&found.at, found.order));
@@ -239,6 +276,12 @@ impl Plan {
         let found = self.found().max(least);
         if found > limit {
             return Err(LimitError::TooManyReferences { found, limit });
+        }
+        let inputs = self.wanted.iter().filter(|wanted| wanted.input.is_some());
+        let found = inputs.count();
+        if found > MAX_INPUTS {
+            let limit = MAX_INPUTS;
+            return Err(LimitError::TooManyInputs { found, limit });
         }
         Ok(())
     }
@@ -269,7 +312,8 @@ impl Plan {
         let found = references.filter_map(|(number, planned)| {
             let reference = &planned.reference;
             let id = reference.call_id.as_str();
-            if id.bytes().all(reference::is_id_byte) || reference.artifact_id.is_some() {
+            let is_other = reference.artifact_id.is_some() || reference.input.is_some();
+            if id.bytes().all(reference::is_id_byte) || is_other {
                 return None;
             }
             let mut near = NearReference::from_entry(id)?.certain();
@@ -349,14 +393,14 @@ impl Plan {
         self.index.clear();
         let mut references = std::mem::take(&mut self.references);
         for planned in &mut references {
-            planned.wanted = self.want(&planned.reference);
+            planned.wanted = self.want(&planned.reference, planned.form);
         }
         self.references = references;
     }
 
     /// The number of the look-up that a reference needs.
-    fn want(&mut self, reference: &Reference) -> usize {
-        let key = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
+    fn want(&mut self, reference: &Reference, form: Form) -> usize {
+        let key = LookupKey::of(reference, form);
         *self.index.entry(key).or_insert_with_key(|key| {
             self.wanted.push(key.clone());
             self.wanted.len() - 1
@@ -423,7 +467,7 @@ impl Plan {
                 self.refuse_in(order, at, ordinal, (malformed, Vec::new()));
                 return;
             };
-            let reference = self.add_in(order, (at.clone(), None), reference, None);
+            let reference = self.add_in(order, (at.clone(), None), (reference, Form::Any), None);
             let Some(text) = &text else {
                 self.put(at, ordinal, Filling::Reference(reference));
                 return;
@@ -495,21 +539,21 @@ impl Plan {
     pub(super) fn add(
         &mut self,
         place: (Pointer, Option<u32>),
-        reference: Reference,
+        (reference, form): (Reference, Form),
         edit: Option<PlannedEdit>,
     ) -> usize {
         let order = self.next_order();
-        self.add_in(order, place, reference, edit)
+        self.add_in(order, place, (reference, form), edit)
     }
 
     fn add_in(
         &mut self,
         order: usize,
         (at, ordinal): (Pointer, Option<u32>),
-        reference: Reference,
+        (reference, form): (Reference, Form),
         edit: Option<PlannedEdit>,
     ) -> usize {
-        let wanted = self.want(&reference);
+        let wanted = self.want(&reference, form);
         self.references.push(PlannedReference {
             at,
             reference,
@@ -517,6 +561,8 @@ impl Plan {
             ordinal,
             raw: None,
             edit,
+            is_inner: false,
+            form,
             order,
         });
         self.references.len() - 1

@@ -216,8 +216,21 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         if self.values[number].source.edit.is_some() {
             return;
         }
-        let content = planned_edit.at.as_ref().and_then(|at| arguments.at_mut(at));
-        let content = content.map(T::take);
+        let content = planned_edit.at.as_ref().map(|at| {
+            let content = arguments.at_mut(at);
+            content.map(T::take)
+        });
+        // It was there when the arguments were walked over.
+        let content = match content {
+            Some(None) => {
+                let key = written.key.clone();
+                let error = self.malformed(Malformed::EditInText(key), &planned.at);
+                self.failures.push(failure(planned, error));
+                self.numbers[reference] = None;
+                return;
+            }
+            content => content.flatten(),
+        };
         // What an edit holds that has failed is told, not that the edit fails without it.
         if !planned_edit.is_plain && !self.failures.is_empty() {
             self.numbers[reference] = None;
@@ -256,7 +269,7 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
             reserved.map_err(LimitError::from)
         };
         let content = match content {
-            Some(content) => content.to_json().map_err(LimitError::from)?,
+            Some(content) => content.to_json(context.memory).map_err(LimitError::from)?,
             None => written.content.to_string().into(),
         };
         reserve(content.len().saturating_add(indexing_bytes(&content)))?;
@@ -288,9 +301,15 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
             )?;
         }
         let seen = self.seen(planned, resolved)?;
-        let seen = seen.map(|seen| in_document(&seen, documents, usize::MAX));
+        let seen = seen.map(|seen| in_document(&seen, documents, room));
         let seen = seen.transpose().map_err(too_large)?;
-        reserve(value.raw().len().saturating_add(content.raw().len()))?;
+        // What comes out; of a text that holds JSON also that, with its index, and what may be seen of it.
+        let copies = match view.kind() {
+            Kind::String => 4,
+            _ => 1,
+        };
+        let built = value.raw().len().saturating_mul(copies);
+        reserve(built.saturating_add(content.raw().len()))?;
         let json = edit.apply(value, seen, &edits).map_err(refused)?;
         reserve(indexing_bytes(&json))?;
         let view = documents.view(json);
@@ -330,7 +349,7 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         };
         let (_, scope) = self.context.declared;
         let same = same_call(scope, result)?;
-        let latest = self.context.latest;
+        let latest = self.context.latest?;
         latest.after(&same, &planned.reference.call_id)
     }
 
@@ -369,19 +388,22 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
             let edit = self.plan.references[*reference].edit.as_ref();
             edit.map_or(0..0, |edit| edit.inner.clone())
         };
-        let parts: Vec<usize> = filling.references().flat_map(|it| holds(&it)).collect();
+        let mut seen = HashSet::new();
+        let references: Vec<usize> = filling
+            .references()
+            .filter(|one| seen.insert(*one))
+            .collect();
+        let parts: Vec<usize> = references.iter().flat_map(holds).collect();
         let is_text = matches!(filling, Filling::Text(_));
         let text = (is_text || !parts.is_empty()).then_some(self.texts);
         self.texts += 1;
         // What an edit brought in is a part of what it made.
         for part in parts {
             if let Some(entry) = self.linked[part].and_then(|entry| self.lineage.get_mut(entry)) {
-                (entry.at, entry.text) = (at.clone(), text);
+                (entry.at, entry.text, entry.is_inner) = (at.clone(), text, true);
             }
         }
-        let mut seen = HashSet::new();
-        let references = filling.references().filter(|one| seen.insert(*one));
-        let links = references.filter_map(|reference| {
+        let links = references.into_iter().filter_map(|reference| {
             let (planned, resolved) = self.resolved(reference)?;
             let repair = planned.reference.repair.as_ref();
             let source = &resolved.source;
@@ -393,10 +415,12 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
                     let (id, select) = (source.call_id.as_str(), source.select.as_deref());
                     let spelling = &self.plan.spelling;
                     // In place of the whole text it would lose the rest of it.
-                    let read = if is_text {
-                        spelling.reference_within(id, select)
-                    } else {
-                        spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
+                    let read = match &source.input {
+                        Some(input) => spelling.input_reference(input, select),
+                        None if is_text => spelling.reference_within(id, select),
+                        None => {
+                            spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
+                        }
                     };
                     ReferenceRepair {
                         written: repair.written.clone(),
@@ -404,6 +428,7 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
                     }
                 }),
                 text,
+                is_inner: false,
                 digits: resolved.digits.clone().filter(|_| text.is_none()),
                 tokens: resolved.tokens,
             };

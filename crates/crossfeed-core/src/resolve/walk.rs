@@ -1,14 +1,16 @@
 //! The walk over arguments that finds every reference, and every malformed one.
 
 use super::{
+    edit::opens_text,
     glance::{glance, looked_at, looked_at_list, may_be_object},
     plan::{Filling, MAX_NEAR, NearKind, Notation, Plan, PlannedEdit, Step},
 };
 use crate::{
-    arguments::{ArgumentValue, Room, count_of, small},
+    arguments::{Argument, ArgumentValue, RemovedMembers, Room, count_of, small},
     error::LimitError,
+    input::Form,
 };
-use crossfeed_json::{Kind, MAX_DEPTH};
+use crossfeed_json::{Document, Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
 use crossfeed_wire::{
     Pointer,
@@ -135,7 +137,8 @@ impl<'v> Walk<'v, '_> {
         let declared = declared.filter(|declared| !declared.is_empty());
         match self.wrapped(value, declared)? {
             Some(Wrapped::Exact(reference)) => {
-                return self.put(value, reference);
+                let form = Form::of_reference(&reference, declared);
+                return self.put(value, reference, form);
             }
             Some(Wrapped::Near(near)) => {
                 self.put_near(value, near);
@@ -169,7 +172,8 @@ impl<'v> Walk<'v, '_> {
                             return self.put_template(value, template);
                         }
                         Ok(Some(reference::Filling::Reference(reference))) => {
-                            return self.put(value, reference);
+                            let form = Form::of_reference(&reference, declared);
+                            return self.put(value, reference, form);
                         }
                         // A literal that was written as a text is a text.
                         Ok(Some(reference::Filling::Literal(..))) => return Ok(()),
@@ -311,7 +315,7 @@ impl<'v> Walk<'v, '_> {
             let near = if is_data { near.doubtful() } else { near };
             self.put_near(value, near);
         } else if let Some(reference) = near.certain().into_reference() {
-            self.put(value, reference)?;
+            self.put(value, reference, Form::Any)?;
         }
         Ok(true)
     }
@@ -389,9 +393,10 @@ impl<'v> Walk<'v, '_> {
         &mut self,
         value: impl ArgumentValue<'v>,
         reference: Reference,
+        form: Form,
     ) -> Result<(), LimitError> {
         let (at, ordinal) = (self.at(), value.ordinal());
-        let filling = Filling::Reference(self.add(&at, Some(value), reference)?);
+        let filling = Filling::Reference(self.add(&at, Some(value), (reference, form))?);
         self.plan.put(at, ordinal, filling);
         Ok(())
     }
@@ -412,12 +417,14 @@ impl<'v> Walk<'v, '_> {
         &mut self,
         at: &Pointer,
         written: Option<impl ArgumentValue<'v>>,
-        reference: Reference,
+        (reference, form): (Reference, Form),
     ) -> Result<usize, LimitError> {
         let edit = reference.edit.as_deref();
         let edit = edit.map(|edit| self.edit(at, written, edit)).transpose()?;
         let ordinal = written.and_then(ArgumentValue::ordinal);
-        Ok(self.plan.add((at.clone(), ordinal), reference, edit))
+        Ok(self
+            .plan
+            .add((at.clone(), ordinal), (reference, form), edit))
     }
 
     /// Adds the references in an edit. They are exact: the operations of a patch look like what is near one.
@@ -428,15 +435,32 @@ impl<'v> Walk<'v, '_> {
         edit: &WrittenEdit,
     ) -> Result<PlannedEdit, LimitError> {
         let first = self.plan.references.len();
-        let content = written.and_then(|written| written.member(&edit.key));
-        let text = edit.content.as_str().filter(|text| !text.is_empty());
+        let word = edit.kind.as_str();
+        let spellings = [
+            edit.key.clone(),
+            format!("${word}"),
+            format!("_{word}"),
+            word.to_owned(),
+        ];
+        let content = written.and_then(|written| {
+            let mut spellings = spellings.iter();
+            spellings.find_map(|key| Some((key, written.member(key)?)))
+        });
+        let text = edit.content.as_str().filter(|_| opens_text(edit));
         if let Some(text) = text {
             self.room.take_json(text)?;
         }
-        let held = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let Some(content) = content.filter(|_| held.is_none()) else {
-            let held = held.as_ref().unwrap_or(&edit.content);
-            let plan = Plan::from_json(held, None, Notation::Exact, self.room)?;
+        let held = text.map(|text| Document::new(text.to_owned()));
+        let held = held.as_ref().and_then(|held| held.root().ok());
+        let (Some((key, content)), None) = (content, held) else {
+            let removed = RemovedMembers::default();
+            let plan = match held {
+                Some(held) => {
+                    let held = Argument::new(held, &removed);
+                    Plan::from_json(held, None, Notation::Exact, self.room)?
+                }
+                None => Plan::from_json(&edit.content, None, Notation::Exact, self.room)?,
+            };
             return Ok(PlannedEdit {
                 at: None,
                 inner: first..first,
@@ -444,13 +468,16 @@ impl<'v> Walk<'v, '_> {
             });
         };
         let steps = self.plan.steps.len() + self.plan.malformed.len();
-        let at = at.key(&edit.key);
+        let at = at.key(key);
         let path = at.tokens().map(|token| Part::Key(Cow::Owned(token)));
         let path = std::mem::replace(&mut self.path, path.collect());
         let notation = std::mem::replace(&mut self.notation, Notation::Exact);
         let walked = self.value(content, None);
         (self.path, self.notation) = (path, notation);
         walked?;
+        for inner in self.plan.references.iter_mut().skip(first) {
+            inner.is_inner = true;
+        }
         Ok(PlannedEdit {
             at: Some(at),
             inner: first..self.plan.references.len(),
@@ -484,7 +511,8 @@ impl<'v> Walk<'v, '_> {
                     members.get(token.as_str()).copied()
                 }
             });
-            numbers.push(self.add(&at.join(&within), entry, reference)?);
+            let form = Form::in_text(&reference);
+            numbers.push(self.add(&at.join(&within), entry, (reference, form))?);
         }
         self.near_template(value.and_then(ArgumentValue::ordinal), at, &template.pieces);
         let pieces = template.pieces.into_iter().map(|piece| match piece {
@@ -597,7 +625,10 @@ impl<'v> Walk<'v, '_> {
                 other => {
                     self.enter_all(object.children())?;
                     match other {
-                        Ok(Reading::Reference(reference)) => self.put(object, reference)?,
+                        Ok(Reading::Reference(reference)) => {
+                            let form = Form::of_reference(&reference, declared);
+                            self.put(object, reference, form)?;
+                        }
                         Ok(Reading::Template(template)) => self.put_template(object, template)?,
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
                         Err(malformed) => {
@@ -662,7 +693,13 @@ impl<'v> Walk<'v, '_> {
                 };
                 let filling = match filling {
                     reference::Filling::Reference(reference) => {
-                        Filling::Reference(self.add(&at, place, reference)?)
+                        let declared = declared.map(|declared| {
+                            let to = target.to_pointer();
+                            let tokens = to.tokens();
+                            tokens.fold(declared.clone(), |place, token| place.child(&token))
+                        });
+                        let form = Form::of_reference(&reference, declared.as_ref());
+                        Filling::Reference(self.add(&at, place, (reference, form))?)
                     }
                     reference::Filling::Template(template) => {
                         self.template(place, &at, template)?

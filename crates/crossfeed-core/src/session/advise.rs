@@ -3,7 +3,7 @@
 use super::job::ResolveJob;
 use crate::{
     failure::{Error, Failure},
-    lineage::LineageEntry,
+    lineage::{LineageEntry, ReferenceSource},
     resolve::{Filling, Step},
     reveal::UnredactedItem,
     select::OFFERED,
@@ -11,7 +11,7 @@ use crate::{
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
-use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -146,7 +146,8 @@ impl ResolveJob {
         for failure in failures.iter_mut() {
             let mut places = failure.at.and_around();
             let link = places.find_map(|at| links.get(at).copied());
-            let link = link.filter(|link| link.text.is_none());
+            // A selector alone does not say what an edit makes of it.
+            let link = link.filter(|link| link.text.is_none() && link.source.edit.is_none());
             let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
                 continue;
             };
@@ -172,7 +173,7 @@ impl ResolveJob {
         steps: &mut Steps,
     ) -> Option<Vec<String>> {
         let source = &link.source;
-        let stored = self.stored(&source.call_id, source.artifact_id.as_ref())?;
+        let stored = self.stored(source)?;
         let misfit = arguments.pointer_mut(link.at.as_str())?.take();
         let mut is_fit = |value: Value| {
             if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
@@ -234,13 +235,13 @@ impl ResolveJob {
         Some(run(&trial.with_shown(&views).with_repairs(self.repairs())))
     }
 
-    pub(super) fn stored(
-        &self,
-        call_id: &CallId,
-        artifact_id: Option<&ArtifactId>,
-    ) -> Option<&UnredactedItem> {
+    /// What a value was taken from.
+    pub(super) fn stored(&self, source: &ReferenceSource) -> Option<&UnredactedItem> {
         let place = self.plan.wanted.iter().position(|wanted| {
-            wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
+            let input = wanted.input.as_ref().map(|(input, _)| input);
+            wanted.call_id == source.call_id
+                && wanted.artifact_id == source.artifact_id
+                && input == source.input.as_ref()
         })?;
         self.looked.get(place)?.as_ref().ok()
     }

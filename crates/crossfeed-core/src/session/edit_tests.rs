@@ -2,7 +2,8 @@
 
 use super::Session;
 use crate::{
-    Engine, EngineOptions, RenderOptions, RevealPolicy, ToolResult, lineage::ReferenceEdit,
+    Engine, EngineOptions, RenderOptions, RevealPolicy, ToolResult,
+    lineage::{LineageEntry, ReferenceEdit},
     session::reveal_laws::run,
 };
 use crossfeed_edit::EditLimits;
@@ -39,7 +40,7 @@ const PAGE: &str = r#"{"title": "Caf\u00e9", "price": 1.50, "tags": ["a", "b"], 
 
 async fn page() -> Session {
     let text = ToolResult::text("First line.\nSecond line.\n");
-    let held = ToolResult::text(r#"{"n":  1, "list": [1.0]}"#);
+    let held = ToolResult::text(" {\"n\":  1, \"list\": [1.0]}\n");
     let results = [
         ("c", ToolResult::json(PAGE).with_tool("get_page")),
         ("t", text),
@@ -57,7 +58,17 @@ async fn resolved(session: &Session, arguments: &Value) -> Value {
     let by_bytes = by_bytes.unwrap();
     let bytes: Value = serde_json::from_slice(&by_bytes.arguments.to_vec()).unwrap();
     assert_eq!(by_value.arguments, bytes, "{arguments}");
-    assert_eq!(by_value.lineage, by_bytes.lineage, "{arguments}");
+    // Numbers in bytes keep their digits, so sizes may differ.
+    let places = |lineage: &[LineageEntry]| -> Vec<_> {
+        let place = |link: &LineageEntry| {
+            let source = &link.source;
+            let kind = source.edit.as_ref().map(|edit| edit.kind);
+            (link.at.clone(), source.call_id.clone(), kind)
+        };
+        lineage.iter().map(place).collect()
+    };
+    let (one, other) = (places(&by_value.lineage), places(&by_bytes.lineage));
+    assert_eq!(one, other, "{arguments}");
     bytes
 }
 
@@ -130,13 +141,13 @@ fn a_patch_or_a_merge_of_a_text_that_holds_json_is_made_within_it() {
     run(async {
         check(
             json!({"x": {"$tool": "h", "$merge": {"n": 2}}}),
-            json!({"x": r#"{"n":  2, "list": [1.0]}"#}),
+            json!({"x": " {\"n\":  2, \"list\": [1.0]}\n"}),
         )
         .await;
         let patch = json!([{"op": "remove", "path": "/list/0"}]);
         check(
             json!({"x": {"$tool": "h", "$patch": patch}}),
-            json!({"x": r#"{"n":  1, "list": []}"#}),
+            json!({"x": " {\"n\":  1, \"list\": []}\n"}),
         )
         .await;
         // Any other text is replaced, as RFC 7396 has it.
@@ -191,7 +202,7 @@ fn edits_hold_references() {
         let inner = json!({"$tool": "h", "$merge": {"n": number}});
         check(
             json!({"x": {"$tool": "n", "$merge": {"inner": inner, "literal": {"$literal": {"$tool": "c"}}}}}),
-            json!({"x": {"inner": r#"{"n":  41, "list": [1.0]}"#, "literal": {"$tool": "c"}}}),
+            json!({"x": {"inner": " {\"n\":  41, \"list\": [1.0]}\n", "literal": {"$tool": "c"}}}),
         )
         .await;
         let text = json!({"$template": "{a}st", "$with": {"a": number}});
@@ -210,8 +221,8 @@ fn edits_hold_references() {
         let in_text = json!({"$tool": "n", "$merge": {"a": number}}).to_string();
         let code = ErrorCode::ReferenceMalformed;
         let told = [
-            "both were written as one text",
-            "write the reference as an object",
+            "is not looked for",
+            "write the reference and its edit as objects",
         ];
         check_refused(&session, json!({"x": in_text}), code, &told).await;
         // What it holds is told of, not the edit that cannot be made without it.
@@ -270,7 +281,10 @@ fn edits_are_off_unless_the_host_wants_them() {
     run(async {
         let session = recorded(EngineOptions::default(), [("c", ToolResult::json(PAGE))]).await;
         let code = ErrorCode::ReferenceMalformed;
-        let told = ["is switched off here", "`edits` in the configuration"];
+        let told = [
+            "is switched off here",
+            "`references.edits` in the configuration",
+        ];
         for written in [
             json!({"$tool": "c", "$patch": []}),
             json!({"_tool": "c", "_merge": {}}),
@@ -292,16 +306,13 @@ fn lineage_names_the_edit_and_what_it_brought_without_content() {
         let merge = json!({"a": {"$tool": "n"}, "b": {"$tool": "c", "$select": "price"}});
         let arguments = json!({"x": {"$tool": "h", "$merge": merge}, "y": {"$tool": "n"}});
         let resolved = session.resolve(arguments, None).await.unwrap();
-        let expected = r#"{"n":  1, "list": [1.0], "a": 41, "b": 1.50}"#;
         let edited = ReferenceEdit {
             kind: EditKind::Merge,
             bytes: r#"{"a":41,"b":1.5}"#.len(),
             superseded_by: None,
         };
-        assert_eq!(
-            resolved.arguments["x"].as_str().unwrap().len(),
-            expected.len() - 1
-        );
+        let made = " {\"n\":  1, \"list\": [1.0], \"a\": 41, \"b\": 1.5}\n";
+        assert_eq!(resolved.arguments["x"], made);
         let lineage = resolved.lineage.iter().map(|link| {
             let at = link.at.as_str().to_owned();
             let id = link.source.call_id.as_str().to_owned();
@@ -366,7 +377,7 @@ fn a_digest_says_which_result_is_meant() {
 }
 
 #[test]
-fn a_later_call_of_the_same_is_told_of() {
+fn a_later_call_of_the_same_is_reported() {
     run(async {
         let result = |arguments: &'static str| {
             let page = ToolResult::json(PAGE).with_tool("get_page");
@@ -407,7 +418,13 @@ fn a_list_of_references_has_patches_and_merges_as_text() {
         let session = page().await;
         let holds = r#"[{"op": "add", "path": "/0", "value": {"$tool": "n"}}]"#;
         let code = ErrorCode::ReferenceMalformed;
-        check_refused(&session, entry("patch", holds), code, &["as one text"]).await;
+        check_refused(
+            &session,
+            entry("patch", holds),
+            code,
+            &["is not looked for"],
+        )
+        .await;
         // Elsewhere a merge with a text is one.
         let merge = json!({"x": {"$tool": "c", "$merge": "{\"a\": 1}"}});
         check(merge, json!({"x": "{\"a\": 1}"})).await;
@@ -478,6 +495,139 @@ fn what_is_withheld_is_absent_to_an_edit_and_keeps_its_bytes() {
             json!({"price": 1.5}),
         )
         .await;
+    });
+}
+
+#[test]
+fn a_reference_in_an_edit_brings_in_nothing_that_is_withheld() {
+    run(async {
+        let results = [
+            ("c", ToolResult::json(PAGE)),
+            ("t", ToolResult::text("the pin is 7, the rest is 8")),
+            ("v", ToolResult::text("hello")),
+            ("n", ToolResult::json("{}")),
+        ];
+        let session = recorded(hiding(&["pin"]), results).await;
+        let whole = |id: &str| json!({"$tool": id});
+        let template = json!({"$template": "{a}", "$with": {"a": whole("c")}});
+        let miss = |new: Value| {
+            let edit = json!([{"old": "hello", "new": new}, {"old": "the pen is", "new": "x"}]);
+            json!({"x": {"$tool": "v", "$edit": edit}})
+        };
+        let patch = json!([
+            {"op": "add", "path": "", "value": whole("c")},
+            {"op": "test", "path": "/pin", "value": 7},
+        ]);
+        let nested = json!({"$tool": "c", "$merge": {"a": 1}});
+        for arguments in [
+            miss(whole("t")),
+            miss(template),
+            json!({"x": {"$tool": "n", "$patch": patch}}),
+            json!({"x": {"$tool": "n", "$merge": {"in": nested}}}),
+        ] {
+            let code = ErrorCode::EditFailed;
+            let told = ["bring in what is withheld", "add a selector"];
+            check_refused(&session, arguments, code, &told).await;
+        }
+        let seen = json!({"$tool": "c", "$select": "{price: price}"});
+        let arguments = json!({"x": {"$tool": "n", "$merge": {"in": seen}}});
+        let made = json!({"x": {"in": {"price": 1.5}}});
+        assert_eq!(resolved(&session, &arguments).await, made);
+    });
+}
+
+#[test]
+fn an_edit_is_made_or_refused_however_the_reference_is_arranged() {
+    run(async {
+        let session = page().await;
+        let schema = json!({"type": "object", "properties": {"url": {}, "x": {}}});
+        let schema = crate::InputSchema::compile(schema).unwrap();
+        let changed = json!({"price": 1.5, "tags": ["a", "b"], "pin": 7});
+        for arguments in [
+            json!({"x": {"$tool": "c", "$merge": {"title": null}}}),
+            json!({"x": null, "_tool": "c", "_merge": {"title": null}}),
+            json!({"x": null, "_refs": {"x": {"_tool": "c", "_merge": {"title": null}}}}),
+            json!({"x": null, "_refs": [{"to": "x", "tool": "c", "merge": {"title": null}}]}),
+            json!({"x": null, "_refs": [{"to": "x", "tool": "c", "$merge": {"title": null}}]}),
+            json!({"x": null, "_refs": {"to": "x", "_tool": "c", "_merge": {"title": null}}}),
+            json!({"x": null, "_refs": [{"to": {"name": "x"}, "tool": "c", "merge": {"title": null}}]}),
+            json!({"x": {"c": {"$select": "@", "$merge": {"title": null}}}}),
+            json!({"x": {"$tool": "c", "$select": "@", "merge": {"title": null}}}),
+            json!({"x": {"$tool": "c", "$select": "@", "edits": [{"old": "a", "new": "b"}]}}),
+            json!({"x": {"$tool": {"$tool": "c", "$merge": {"title": null}}}}),
+        ] {
+            if let Ok(resolved) = session.resolve(arguments.clone(), Some(&schema)).await {
+                let made = json!({"x": changed});
+                assert_eq!(resolved.arguments, made, "{arguments}");
+            }
+        }
+        // One that stands in an edit written as a text is never passed as data.
+        let patch = r#"[{"op": "add", "path": "/a", "value": {"$tool": "n"}, "note": 1e999}]"#;
+        let arguments = json!({"x": {"$tool": "c", "$patch": patch}});
+        let code = ErrorCode::ReferenceMalformed;
+        check_refused(&session, arguments, code, &["is not looked for"]).await;
+    });
+}
+
+#[test]
+fn what_is_in_an_edit_counts_once() {
+    run(async {
+        let usage = async |arguments: Value| {
+            let tokens = crossfeed_tokens::TokenCounter::new("bytes", str::len);
+            let context = crate::ContextOptions::default().with_tokens(tokens);
+            let session = recorded(
+                on().with_context(context),
+                [("c", ToolResult::json("{}")), ("n", ToolResult::json("41"))],
+            );
+            let session = session.await;
+            session.resolve(arguments.clone(), None).await.unwrap();
+            let usage = session.usage();
+            let written = arguments["x"].to_string().len() as u64;
+            assert_eq!(usage.references, written, "{arguments}");
+            usage
+        };
+        let inner = usage(json!({"x": {"$tool": "c", "$merge": {"n": {"$tool": "n"}}}})).await;
+        let plain = usage(json!({"x": {"$tool": "c", "$merge": {"n": 41}}})).await;
+        assert_eq!(inner.bytes_moved, plain.bytes_moved);
+    });
+}
+
+#[test]
+fn a_text_with_many_places_for_one_edit_takes_no_more_memory_than_they() {
+    run(async {
+        let session = page().await;
+        let test = json!({"op": "test", "path": "", "value": {"$tool": "n"}});
+        let patch = vec![test; 2_000];
+        let with = json!({"a": {"$tool": "n", "$patch": patch}});
+        let template = "{a}".repeat(100_000);
+        let arguments = json!({"x": {"$template": template, "$with": with}});
+        let resolved = session.resolve(arguments, None).await.unwrap();
+        assert_eq!(resolved.arguments["x"].as_str().unwrap().len(), 200_000);
+        assert_eq!(resolved.lineage.len(), 2_001);
+    });
+}
+
+#[test]
+fn callers_who_must_not_know_of_each_other_are_not_told_of_later_calls() {
+    run(async {
+        let session = with(on()).with_hidden_ids();
+        for id in ["a", "b"] {
+            let page = ToolResult::json(PAGE).with_tool("get_page");
+            let page = page.with_arguments("{}");
+            session.record(&call(id), page).await.unwrap();
+        }
+        let arguments = json!({"x": {"$tool": "a", "$merge": {"n": 1}}});
+        let resolved = session.resolve(arguments, None).await.unwrap();
+        assert!(resolved.notices().is_empty());
+        assert_eq!(
+            resolved.lineage[0]
+                .source
+                .edit
+                .as_ref()
+                .unwrap()
+                .superseded_by,
+            None
+        );
     });
 }
 

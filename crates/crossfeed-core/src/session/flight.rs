@@ -150,8 +150,11 @@ impl Session {
 
     /// Looks up all that a plan wants, in order, and waits for calls in flight.
     pub(super) async fn find_all<'p>(&self, plan: &'p Plan) -> Vec<LookupResult> {
-        // Artifacts are not in flight.
-        let call_id = |key: &'p LookupKey| key.artifact_id.is_none().then_some(&key.call_id);
+        // Artifacts and inputs are not in flight.
+        let call_id = |key: &'p LookupKey| {
+            let is_result = key.artifact_id.is_none() && key.input.is_none();
+            is_result.then_some(&key.call_id)
+        };
         let wanted: Vec<_> = plan.wanted.iter().map(call_id).collect();
         let wait = self.inner().options.wait;
         let mut waiting = None;

@@ -14,7 +14,8 @@ use crate::{
     failure::{Failure, ResolveError},
     lineage::LineageEntry,
     resolve::{
-        FillArena, FillContext, FilledArguments, LookupResult, Plan, Step, Tally, fill, malformed,
+        FillArena, FillContext, FilledArguments, LookupKey, LookupResult, Plan, Step, Tally, fill,
+        malformed,
     },
     reveal::UnredactedItem,
     trace::validated,
@@ -35,6 +36,8 @@ pub(super) struct ResolveJob {
     pub(super) schema: Option<InputSchema>,
     /// Whether it runs on the async thread.
     pub(super) small: bool,
+    /// Whether ids of the session may be told of.
+    pub(super) tells_ids: bool,
     /// Charged for values that selectors build.
     pub(super) memory: Option<Arc<dyn Memory>>,
     /// Set if what was selected from excerpts may not be what the whole results give.
@@ -63,8 +66,10 @@ impl<A> ResolveOutcome<A> {
             .resolved
             .as_ref()
             .map_or(&[][..], |resolved| &resolved.lineage);
-        let referred = sum(lineage.iter().map(|link| link.tokens));
-        let moved = lineage.iter().filter(|link| !link.source.used_default);
+        // What an edit brought in is in what it made.
+        let outer = || lineage.iter().filter(|link| !link.is_inner);
+        let referred = sum(outer().map(|link| link.tokens));
+        let moved = outer().filter(|link| !link.source.used_default);
         let moved = sum(moved.map(|link| link.source.bytes_out));
         if (self.written, referred, moved) != (0, 0, 0) {
             account().refer(self.written, referred, moved);
@@ -130,7 +135,11 @@ impl ResolveJob {
     pub(super) fn grown(&self, before: &[usize]) -> Vec<CallId> {
         let now = self.resident_bytes();
         let both = self.plan.wanted.iter().zip(before.iter().zip(now));
-        let grown = both.filter(|(_, (before, now))| *before != now);
+        // No store knows an input.
+        let is_grown = |(wanted, (before, now)): &(&LookupKey, (&usize, usize))| {
+            wanted.input.is_none() && *before != now
+        };
+        let grown = both.filter(is_grown);
         grown.map(|(wanted, _)| wanted.call_id.clone()).collect()
     }
 
@@ -154,7 +163,7 @@ impl ResolveJob {
                 tally.count_text(key).saturating_add(count(map))
             }
         };
-        sum(self.plan.steps.iter().map(of_step))
+        sum(self.plan.outer_steps().map(of_step))
     }
 
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
@@ -228,7 +237,8 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
-            latest: &self.inner.latest,
+            latest: self.tells_ids.then_some(&self.inner.latest),
+            memory: self.memory.as_ref(),
             needs_whole: &self.needs_whole,
             defaults: self.plan.spelling.default_spelling(),
         };

@@ -93,6 +93,9 @@ impl Session {
         paths: Option<&PathsOf<'_>>,
     ) -> LookupResult {
         let call_id = &wanted.call_id;
+        if let Some((input, form)) = &wanted.input {
+            return self.read_input(input, *form).await;
+        }
         let Some(artifact_id) = &wanted.artifact_id else {
             let found = self.find_stored(call_id, paths).await;
             return found.map(|result| StoredItem::Result(result).into());

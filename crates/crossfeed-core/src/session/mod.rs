@@ -12,6 +12,9 @@ mod elsewhere_tests;
 mod flight;
 #[cfg(test)]
 mod flight_tests;
+#[cfg(test)]
+mod input_tests;
+mod inputs;
 mod job;
 mod json;
 #[cfg(test)]
@@ -62,6 +65,7 @@ use crate::{
     error::ReferenceStyle,
     failure::{Failure, ResolveError},
     flight::CallHandle,
+    input::Inputs,
     latest::same_call,
     lineage::LineageEntry,
     notices::{Notices, Reader},
@@ -110,6 +114,18 @@ pub struct Session {
     hides_ids: bool,
     /// Which ids may have been given; every one if absent.
     id_check: Option<IdCheck>,
+    /// Reads files and resources; without it references to them are refused.
+    inputs: Option<SharedInputs>,
+}
+
+/// What reads the inputs of a session.
+#[derive(Clone)]
+struct SharedInputs(Arc<dyn Inputs>);
+
+impl fmt::Debug for SharedInputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedInputs")
+    }
 }
 
 /// Tells ids that may have been given from others.
@@ -206,6 +222,7 @@ impl Engine {
             notation: Notation::Near,
             hides_ids: false,
             id_check: None,
+            inputs: None,
         }
     }
 }
@@ -232,6 +249,12 @@ impl Session {
         may_be: impl Fn(&CallId) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.id_check = Some(IdCheck(Arc::new(may_be)));
+        self
+    }
+
+    /// Lets references name files and resources (`$file`, `$resource`), which this reads. Without it they are refused.
+    pub fn with_inputs(mut self, inputs: Arc<dyn Inputs>) -> Self {
+        self.inputs = Some(SharedInputs(inputs));
         self
     }
 
@@ -300,7 +323,8 @@ impl Session {
         let Inner { store, options, .. } = &**self.inner();
         let reveal = &options.reveal;
         let tool = result.tool().filter(|_| reveal.hides()).map(str::to_owned);
-        let same = options.edits.and_then(|_| same_call(&self.scope, &result));
+        let notes = options.edits.is_some() && !self.hides_ids;
+        let same = notes.then(|| same_call(&self.scope, &result)).flatten();
         let recorded = store.put(&self.scope, call_id, result).await?;
         if let (Recorded::New, Some(same)) = (recorded, same) {
             self.inner().latest.note(same, call_id);
@@ -413,6 +437,7 @@ impl Session {
             looked,
             schema: schema.cloned(),
             small: false,
+            tells_ids: !self.hides_ids,
             memory: self.memory.clone(),
             needs_whole: Cell::new(false),
         };

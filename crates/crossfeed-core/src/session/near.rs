@@ -153,7 +153,8 @@ impl ResolveJob {
     /// The same of what was read as a reference whose value does not fit the tool's schema.
     pub(super) fn explain_misfits(&self, failures: &mut [Failure], lineage: &[LineageEntry]) {
         for failure in failures {
-            let link = lineage.iter().find(|link| failure.at.is_within(&link.at));
+            let mut links = lineage.iter().filter(|link| !link.is_inner);
+            let link = links.find(|link| failure.at.is_within(&link.at));
             let repair = link.and_then(|link| Some((link, link.repair.as_ref()?)));
             let (Some((link, repair)), Error::Arguments(error)) = (repair, &failure.error) else {
                 continue;

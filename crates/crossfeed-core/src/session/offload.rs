@@ -55,7 +55,9 @@ pub(super) fn is_small(plan: &Plan, looked: &[LookupResult], counted: bool) -> b
             _ => left.checked_sub(size(planned.wanted)),
         }
     });
-    plan.references.len() <= SMALL_REFERENCES && left.is_some()
+    let mut references = plan.references.iter();
+    let has_edits = references.any(|planned| planned.edit.is_some());
+    !has_edits && plan.references.len() <= SMALL_REFERENCES && left.is_some()
 }
 
 /// Whether a selector is short and has only keys and indexes: `items[0]."a-b".url`. It takes at most a look at each key

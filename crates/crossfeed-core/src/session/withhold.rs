@@ -12,7 +12,7 @@ use crate::{
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_wire::Pointer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// Replaces an expectation that names a withheld key.
@@ -39,7 +39,11 @@ impl ResolveJob {
                 && let Some(shown) = self.shown_value(link)
             {
                 if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
-                    *place = as_repaired(shown, place);
+                    *place = if link.source.edit.is_some() || link.text.is_some() {
+                        emptied(place)
+                    } else {
+                        as_repaired(shown, place)
+                    };
                 }
                 hiding.push(link);
             }
@@ -69,14 +73,16 @@ impl ResolveJob {
             return;
         }
         let bare = lineage.iter().filter(|link| is_bare(link));
-        let links: HashMap<&str, &LineageEntry> =
-            bare.map(|link| (link.at.as_str(), link)).collect();
+        let mut links: HashMap<&str, Vec<&LineageEntry>> = HashMap::new();
+        for link in bare {
+            links.entry(link.at.as_str()).or_default().push(link);
+        }
         let mut known = HashMap::new();
         let mut hides = |place: &str| {
-            let Some((place, link)) = links.get_key_value(place) else {
+            let Some((place, links)) = links.get_key_value(place) else {
                 return false;
             };
-            let hides = || self.shown_of(link).is_some();
+            let hides = || links.iter().any(|link| self.shown_of(link).is_some());
             *known.entry(*place).or_insert_with(hides)
         };
         repairs.retain(|repair| !repair.at.and_around().skip(1).any(&mut hides));
@@ -84,8 +90,7 @@ impl ResolveJob {
 
     /// The redacted form of the item that a link refers to; `None` if nothing is withheld.
     fn shown_of(&self, link: &LineageEntry) -> Option<Result<StoredItem, RevealError>> {
-        let source = &link.source;
-        let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
+        let whole = self.stored(&link.source)?;
         match whole.redacted(&self.inner.options.reveal) {
             Ok(shown) if !whole.hides_from(&shown) => None,
             shown => Some(shown),
@@ -104,6 +109,16 @@ impl ResolveJob {
         };
         let shown = self.shown_of(link)?.ok();
         Some(shown.and_then(value).unwrap_or_default())
+    }
+}
+
+/// A value without what is in it: of one that an edit made it is not known what may be seen.
+fn emptied(place: &Value) -> Value {
+    match place {
+        Value::Object(_) => json!({}),
+        Value::Array(_) => json!([]),
+        Value::String(_) => json!(""),
+        scalar => scalar.clone(),
     }
 }
 

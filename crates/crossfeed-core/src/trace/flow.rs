@@ -9,7 +9,10 @@ use crate::{
     telemetry::{AttributeValue, Telemetry, number, within},
 };
 use crossfeed_jmespath::masked;
-use crossfeed_wire::{ErrorCode, TraceContext};
+use crossfeed_wire::{
+    ErrorCode, TraceContext,
+    reference::{Input, InputKind},
+};
 use tracing::Span;
 
 /// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span by default.
@@ -29,7 +32,10 @@ pub(super) fn brought(
         let report = source.report.as_ref();
         let select = source.select.as_deref();
         let facts = ReferenceFacts {
-            call: source.call_id.as_str(),
+            call: match &source.input {
+                Some(input) => key_of(input),
+                None => source.call_id.as_str(),
+            },
             artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
             tool: source.tool.as_deref().map(within),
             at: within(link.at.as_str()),
@@ -53,7 +59,8 @@ pub(super) fn brought(
 
 /// Records which references failed.
 pub(super) fn failed(span: &Span, failures: &[Failure]) {
-    let referring = failures.iter().filter(|failure| failure.call_id.is_some());
+    let refers = |failure: &&Failure| failure.call_id.is_some() || failure.input.is_some();
+    let referring = failures.iter().filter(refers);
     for failure in referring.take(MAX_LINKS) {
         // An unknown id is text from the model.
         let is_unknown = matches!(
@@ -62,7 +69,10 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
         );
         let known = |id| if is_unknown { UNKNOWN } else { id };
         let facts = ReferenceFacts {
-            call: failure.call_id.as_ref().map_or("", |id| known(id.as_str())),
+            call: match &failure.input {
+                Some(input) => key_of(input),
+                None => failure.call_id.as_ref().map_or("", |id| known(id.as_str())),
+            },
             artifact: failure.artifact_id.as_ref().map(|id| known(id.as_str())),
             tool: None,
             at: within(failure.at.as_str()),
@@ -77,6 +87,14 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
             error: Some(failure.error.code().as_str()),
         };
         facts.event(span);
+    }
+}
+
+/// The key of an input in place of the id of a call: its path or URI is payload.
+fn key_of(input: &Input) -> &'static str {
+    match input.kind() {
+        InputKind::File => "$file",
+        InputKind::Resource => "$resource",
     }
 }
 

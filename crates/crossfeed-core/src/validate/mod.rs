@@ -74,7 +74,9 @@ fn failure(finding: Finding, arguments: &Value, links: &LineageIndex<'_>) -> Fai
     };
     let mut failure = Failure::new(finding.at, error);
     if let Some(link) = link {
-        failure.call_id = Some(link.source.call_id.clone());
+        let source = &link.source;
+        failure.input = source.input.clone();
+        failure.call_id = source.input.is_none().then(|| source.call_id.clone());
         failure.artifact_id = link.source.artifact_id.clone();
         failure.expression = link.source.select.clone();
     }
