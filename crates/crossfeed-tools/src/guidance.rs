@@ -92,6 +92,23 @@ pub fn guidance_with(style: Style, spelling: Spelling, folds: bool, offers: Offe
             digest = key("digest"),
         ));
     }
+    for (word, is_offered, what) in [
+        (
+            "file",
+            offers.files,
+            "the path of a file that is not in any result",
+        ),
+        (
+            "resource",
+            offers.resources,
+            "the URI of a resource that a result or a server's list shows",
+        ),
+    ] {
+        if is_offered {
+            let key = key(word);
+            text.push_str(&format!(" `{key}` in place of `{tool}` is {what}."));
+        }
+    }
     if folds {
         text.push_str(
             " A parameter described as `the value as JSON text` takes its value as a string of JSON, e.g. \"{\\\"a\\\": 1}\".",
@@ -122,11 +139,17 @@ mod tests {
             .flat_map(|folds| Offers::all().map(move |offers| (folds, offers)))
         {
             let text = guidance_with(style, spelling, folds, offers);
-            let most = 250 + 50 * usize::from(offers.templates) + 150 * usize::from(offers.edits);
+            let inputs = offers.inputs().count();
+            let most = 250
+                + 50 * usize::from(offers.templates)
+                + 150 * usize::from(offers.edits)
+                + 30 * inputs;
             let tokens = counter.count(&text);
             assert!(tokens <= most, "{tokens} tokens: {text}");
             assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
             assert_eq!(text.contains("RFC 6902"), offers.edits, "{text}");
+            assert_eq!(text.contains("file`"), offers.files, "{text}");
+            assert_eq!(text.contains("resource`"), offers.resources, "{text}");
         }
         let example = example(&guidance(style, spelling, false));
         let schema = json!({"type": "object", "required": ["urls"], "additionalProperties": false,

@@ -95,16 +95,29 @@ pub struct Offers {
     pub templates: bool,
     /// Changes of what a reference gives (`$patch`, `$merge`, `$edit`). Off by default, as in the engine.
     pub edits: bool,
+    /// Files in place of results (`$file`), for hosts that read some. Off by default.
+    pub files: bool,
+    /// Resources in place of results (`$resource`), for hosts that read some. Off by default.
+    pub resources: bool,
 }
 
 impl Offers {
     /// Every combination, the default first.
     pub(crate) fn all() -> impl Iterator<Item = Self> + Clone {
-        (0..8_u8).map(|bits| Self {
+        (0..32_u8).map(|bits| Self {
             artifacts: bits & 1 == 0,
             templates: bits & 2 != 0,
             edits: bits & 4 != 0,
+            files: bits & 8 != 0,
+            resources: bits & 16 != 0,
         })
+    }
+
+    /// The words for what references may name besides results.
+    pub(crate) fn inputs(self) -> impl Iterator<Item = &'static str> {
+        let words = [("file", self.files), ("resource", self.resources)];
+        let words = words.into_iter().filter(|(_, is_offered)| *is_offered);
+        words.map(|(word, _)| word)
     }
 }
 
@@ -114,6 +127,8 @@ impl Default for Offers {
             artifacts: true,
             templates: false,
             edits: false,
+            files: false,
+            resources: false,
         }
     }
 }

@@ -51,13 +51,15 @@ pub(super) fn ladder(profile: Profile) -> Vec<Rung> {
 pub(super) fn forms(profile: Profile) -> &'static [Form] {
     static FORMS: LazyLock<Vec<(Profile, Vec<Form>)>> = LazyLock::new(|| {
         let profiles = Profile::ALL.into_iter();
-        profiles.map(|profile| (profile, made(profile))).collect()
+        profiles
+            .map(|profile| (profile, forms_of(profile)))
+            .collect()
     });
     let own = FORMS.iter().find(|(own, _)| *own == profile);
     own.map_or(&[], |(_, forms)| forms)
 }
 
-fn made(profile: Profile) -> Vec<Form> {
+fn forms_of(profile: Profile) -> Vec<Form> {
     let any = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let form = |(rung, offers): (Rung, Offers)| {
         let (style, spelling) = rung.style?;

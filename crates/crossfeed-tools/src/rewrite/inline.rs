@@ -310,7 +310,9 @@ impl<'s> Rewriter<'s> {
                 declared.iter().any(|place| place.declares(&key))
             };
             let exhausted = self.declared.document().is_exhausted();
-            !exhausted && !["tool", "artifact", "select"].iter().any(taken)
+            let inputs: Vec<_> = self.offers.inputs().collect();
+            let mut words = ["tool", "artifact", "select"].iter().chain(&inputs);
+            !exhausted && !words.any(taken)
         };
         self.spellings.iter().position(is_free)
     }

@@ -22,13 +22,28 @@ pub(crate) fn reference(spelling: Spelling, offers: Offers) -> Value {
         properties.push(string(&key("artifact")));
     }
     properties.push(string(&select));
-    let about = "Part of an earlier result (_toolCallId, JMESPath). Prefer it to copying.";
     if offers.edits {
         properties.extend(edits(|word| spelling.key(word)));
     }
+    let about = match source(offers) {
+        None => {
+            "Part of an earlier result (_toolCallId, JMESPath). Prefer it to copying.".to_owned()
+        }
+        Some(source) => format!(
+            "Part of an earlier result (_toolCallId, JMESPath) or of a {source}. Prefer it to copying."
+        ),
+    };
     let reference = json!({"type": "object", "properties": object(properties), "required": [tool]});
     let literal = json!({"type": "object", "required": [key("literal")]});
-    let mut branches = vec![reference, literal];
+    let mut branches = vec![reference];
+    branches.extend(offers.inputs().map(|word| {
+        let mut properties = vec![string(&key(word)), string(&select)];
+        if offers.edits {
+            properties.extend(edits(|word| spelling.key(word)));
+        }
+        json!({"type": "object", "properties": object(properties), "required": [key(word)]})
+    }));
+    branches.push(literal);
     if offers.templates {
         let (template, with) = (key("template"), key("with"));
         let properties = object([string(&template), (with.clone(), json!({"type": "object"}))]);
@@ -53,6 +68,12 @@ fn edits(key: impl Fn(&str) -> String) -> impl Iterator<Item = (String, Value)> 
         .map(move |(word, schema)| (key(word), schema))
 }
 
+/// What references may name besides results.
+fn source(offers: Offers) -> Option<String> {
+    let words: Vec<_> = offers.inputs().collect();
+    (!words.is_empty()).then(|| words.join(" or "))
+}
+
 fn string(name: &str) -> (String, Value) {
     (name.to_owned(), json!({"type": "string"}))
 }
@@ -64,8 +85,15 @@ fn object(members: impl IntoIterator<Item = (String, Value)>) -> Value {
 /// The property that holds all references of a call, in the styles that have one. Every word of it stands in every
 /// tool, so that there are few.
 pub(crate) fn references(style: Style, spelling: Spelling, offers: Offers) -> Option<Value> {
-    let about =
-        "Fills null parameters from earlier results (_toolCallId, JMESPath). Prefer it to copying.";
+    let about = match source(offers) {
+        None => {
+            "Fills null parameters from earlier results (_toolCallId, JMESPath). Prefer it to copying."
+                .to_owned()
+        }
+        Some(source) => format!(
+            "Fills null parameters from earlier results (_toolCallId, JMESPath) or a {source}. Prefer it to copying."
+        ),
+    };
     match style {
         Style::Inline => None,
         Style::Refs => {
@@ -92,8 +120,15 @@ pub(crate) fn references(style: Style, spelling: Spelling, offers: Offers) -> Op
             let mut properties = vec![string("to")];
             properties.extend(entry(offers, str::to_owned));
             if offers.templates {
-                let value = ["name", "tool", "select"].map(string).to_vec();
-                let values = json!({"type": "array", "items": closed(value, &["name", "tool"])});
+                let words = ["name", "tool", "select"]
+                    .into_iter()
+                    .chain(offers.inputs());
+                let value: Vec<_> = words.map(string).collect();
+                let required: &[_] = match source(offers) {
+                    None => &["name", "tool"],
+                    Some(_) => &["name"],
+                };
+                let values = json!({"type": "array", "items": closed(value, required)});
                 properties.push(("with".to_owned(), values));
             }
             if offers.edits {
@@ -117,6 +152,8 @@ fn entry(offers: Offers, key: impl Fn(&str) -> String) -> Vec<(String, Value)> {
         ("tool", true),
         ("artifact", offers.artifacts),
         ("select", true),
+        ("file", offers.files),
+        ("resource", offers.resources),
         ("template", offers.templates),
     ];
     let words = words.into_iter().filter(|(_, is_offered)| *is_offered);

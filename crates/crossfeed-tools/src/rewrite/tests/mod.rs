@@ -341,6 +341,8 @@ fn what_is_offered_is_admitted() {
         assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
         assert_eq!(text.contains("template"), offers.templates, "{text}");
         assert_eq!(text.contains("patch"), offers.edits, "{text}");
+        assert_eq!(text.contains("file\""), offers.files, "{text}");
+        assert_eq!(text.contains("resource\""), offers.resources, "{text}");
         assert_eq!(text.matches("_toolCallId").count(), 1, "{text}");
         let judge = jsonschema::validator_for(&rewritten.schema).unwrap();
         let entry = |entry: Value| match style {
@@ -372,6 +374,13 @@ fn what_is_offered_is_admitted() {
             admitted.push(json!({"_tool": "call_1", "_select": "a", "_edit": edit}));
             admitted.push(json!({"_tool": "call_1", "_patch": patch, "_digest": "12ab"}));
             admitted.push(json!({"_tool": "call_1", "_merge": merge}));
+        }
+        if offers.files {
+            admitted.push(json!({"_file": "notes/a.txt"}));
+            admitted.push(json!({"_file": "a.json", "_select": "b"}));
+        }
+        if offers.resources {
+            admitted.push(json!({"_resource": "docs://a", "_select": "b"}));
         }
         if offers.templates {
             let with = match style {
