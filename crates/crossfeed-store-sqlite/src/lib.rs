@@ -37,5 +37,5 @@ mod tests;
 
 pub use clock::CalendarClock;
 pub use options::{SqliteDurability, SqliteOptions};
-pub use probe::SqliteProbe;
+pub use probe::{KeptResult, SqliteProbe};
 pub use store::SqliteStore;

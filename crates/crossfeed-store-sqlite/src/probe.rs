@@ -1,6 +1,12 @@
 //! What is in a store's directory, for people.
 
-use std::path::{Path, PathBuf};
+use crossfeed_store::Listed;
+use crossfeed_wire::Scope;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// What [`SqliteStore::probe`](crate::SqliteStore::probe) has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +28,21 @@ pub struct SqliteProbe {
     pub result_bytes: usize,
     /// What this user may still write on the file system, where that can be asked for.
     pub free_bytes: Option<u64>,
+}
+
+/// A result in a store's directory, of any session: a line of
+/// [`SqliteStore::kept_results`](crate::SqliteStore::kept_results).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptResult {
+    /// Where its id means something.
+    pub scope: Scope,
+    /// The result.
+    pub listed: Listed,
+    /// The server of its tool, where it is known.
+    pub server: Option<Arc<str>>,
+    /// How long ago it was recorded.
+    pub age: Duration,
 }
 
 /// What may still be written where a directory lies.

@@ -20,6 +20,7 @@ use crate::{
     files::Content,
     header::{is_unreadable, milliseconds},
     options::{SqliteDurability, SqliteOptions},
+    probe::KeptResult,
 };
 use changes::Changes;
 use crossfeed_store::{
@@ -484,6 +485,30 @@ impl Results {
             }
         }
         Ok(listed)
+    }
+
+    /// The results of all sessions, the latest first.
+    pub(crate) fn all(&self) -> Result<Vec<KeptResult>, StoreError> {
+        let now = self.now();
+        let lines = self.sql(rows::all(&*self.database.reader()?))?;
+        let mut kept = Vec::with_capacity(lines.len());
+        for line in lines {
+            let (scope, header) = match line {
+                Err(error) if is_unreadable(&error) => continue,
+                line => self.sql(line)?,
+            };
+            let has_expired = self.has_expired(header.used_at, header.recorded_at, now);
+            if header.is_whole(&scope) && !has_expired {
+                let age = u64::try_from(now.saturating_sub(header.recorded_at));
+                kept.push(KeptResult {
+                    server: header.server.as_deref().map(Arc::from),
+                    age: Duration::from_millis(age.unwrap_or_default()),
+                    listed: header.line(),
+                    scope,
+                });
+            }
+        }
+        Ok(kept)
     }
 
     /// Removes a session's rows, then the files that only they named.

@@ -6,7 +6,7 @@ use crate::{
     clock::CalendarClock,
     open,
     options::SqliteOptions,
-    probe::{self, SqliteProbe},
+    probe::{self, KeptResult, SqliteProbe},
     results::{Results, SharedResults},
 };
 use async_trait::async_trait;
@@ -201,6 +201,19 @@ impl SqliteStore {
             result_bytes,
             free_bytes: probe::free_bytes(directory),
         })
+    }
+
+    /// The results of all sessions that are [kept](SqliteOptions::keep_results) and have not expired, the latest first. A
+    /// row that is damaged is left out. It is no use of them. Waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] and [`StoreError::Unavailable`] when they cannot be read.
+    pub fn kept_results(&self) -> Result<Vec<KeptResult>, StoreError> {
+        match &self.0.results {
+            Kept::InMemory(_) => Ok(Vec::new()),
+            Kept::OnDisk(SharedResults(results)) => results.all(),
+        }
     }
 
     #[cfg(test)]

@@ -45,6 +45,16 @@ pub(super) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Result<
     })
 }
 
+/// The rows of all sessions, the latest first, or why one cannot be read.
+pub(super) fn all(connection: &Connection) -> Result<Vec<Result<(Scope, Header)>>> {
+    let query = format!(
+        "SELECT tenant, project, session, {COLUMNS} FROM results ORDER BY recorded_at DESC, number DESC"
+    );
+    answers(connection, &query, [], |row| {
+        Ok(scope(row).and_then(|scope| Ok((scope, Header::read(row)?))))
+    })
+}
+
 /// The arguments and the data of a row, as far as they are in it.
 pub(super) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
 

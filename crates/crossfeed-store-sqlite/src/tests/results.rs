@@ -4,7 +4,7 @@ mod damage;
 mod model;
 
 use super::{Directory, assert_says, options, run, scope};
-use crate::{SqliteDurability, SqliteOptions, SqliteStore};
+use crate::{KeptResult, SqliteDurability, SqliteOptions, SqliteStore};
 use crossfeed_json::Document;
 use crossfeed_store::{
     Acquired, Expected, LeaseOwner, Lookup, ManualClock, MemoryLimits, Missing, Recorded,
@@ -93,6 +93,46 @@ fn listed(store: &SqliteStore) -> Vec<String> {
 fn sources(store: &SqliteStore, name: &str) -> Option<Arc<str>> {
     let found = get(store, name).unwrap().found().unwrap();
     found.sources().cloned()
+}
+
+/// All sessions are listed, also by one that only looks, and that is no use of them.
+#[test]
+fn the_results_of_all_sessions_are_listed() {
+    let directory = Directory::new();
+    let clock = Arc::new(ManualClock::new());
+    let open = |options| SqliteStore::open_with_clock(&directory, options, clock.clone()).unwrap();
+    let store = open(keeping());
+    assert!(store.kept_results().unwrap().is_empty());
+    for (session, name) in [("s", "a"), ("t", "a"), ("s", "b")] {
+        run(store.put(&scope(session), &call(name), result(name, 3))).unwrap();
+        clock.advance(Duration::from_secs(1));
+    }
+    let looking = open(keeping().with_read_only(true).with_must_exist(true));
+    let seen = |store: &SqliteStore| {
+        let kept = store.kept_results().unwrap().into_iter();
+        let line = |kept: KeptResult| {
+            let session = kept.scope.session().to_owned();
+            (session, kept.listed.call_id.to_string(), kept.age.as_secs())
+        };
+        kept.map(line).collect::<Vec<_>>()
+    };
+    let line = |session: &str, name: &str, age| (session.to_owned(), name.to_owned(), age);
+    let all = [line("s", "b", 1), line("t", "a", 2), line("s", "a", 3)];
+    assert_eq!(seen(&looking), all);
+    let first = looking.kept_results().unwrap().remove(0);
+    assert_eq!(first.server.as_deref(), Some("web"));
+    assert_eq!(
+        (first.listed.bytes, first.listed.tool.as_deref()),
+        (3, Some("search"))
+    );
+    // A damaged row is left out, and what has expired.
+    let change = "UPDATE results SET tool = 'other' WHERE session = 't'";
+    directory.other().execute(change, []).unwrap();
+    assert_eq!(seen(&looking), [all[0].clone(), all[2].clone()]);
+    clock.advance(MemoryLimits::default().time_to_live);
+    assert!(seen(&looking).is_empty());
+    // Without results on the disk there are none.
+    assert!(open(options()).kept_results().unwrap().is_empty());
 }
 
 #[test]
