@@ -30,9 +30,10 @@
 
 pub use crossfeed_core::{
     Alternatives, ArgumentError, ArtifactError, BeginError, ComponentError, ComponentMismatch,
-    Failure, LimitError, LookupError, MalformedReference, NotJson, RenderError, ResolveError,
-    RevealError, SelectError, ValidationCost,
+    Failure, InputError, LimitError, LookupError, MalformedReference, NotJson, RenderError,
+    ResolveError, RevealError, SelectError, ValidationCost,
 };
 pub use crossfeed_wire::{
-    ErrorBody, ErrorReport, IdError, ScopeError, printable, printable_lines, reference::Malformed,
+    ErrorBody, ErrorReport, IdError, ScopeError, printable, printable_lines,
+    reference::{Malformed, NameError},
 };

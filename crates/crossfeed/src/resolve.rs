@@ -27,5 +27,7 @@
 //! ```
 
 pub use crossfeed_core::{
-    LineageEntry, Notices, ReferenceRepair, ReferenceSource, RepairScope, SplicedJson, TypeRepair,
+    Inputs, LineageEntry, Notices, ReferenceRepair, ReferenceSource, RepairScope, SplicedJson,
+    TypeRepair,
 };
+pub use crossfeed_wire::reference::{Input, InputKind};

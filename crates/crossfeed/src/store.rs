@@ -35,5 +35,5 @@ pub use crossfeed_store_redis::{
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
 pub use crossfeed_store_sqlite::{
-    CalendarClock, SqliteDurability, SqliteOptions, SqliteProbe, SqliteStore,
+    CalendarClock, KeptResult, SqliteDurability, SqliteOptions, SqliteProbe, SqliteStore,
 };
