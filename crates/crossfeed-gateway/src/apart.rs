@@ -7,8 +7,7 @@ use std::time::Duration;
 /// From how many bytes on work leaves these threads: up to it, reading takes well below a millisecond.
 pub(crate) const LARGE: usize = 64 << 10;
 
-/// Does work on so many bytes where it belongs. Waits forever where the runtime ends meanwhile, as the task
-/// that waits ends with it.
+/// Does work on so many bytes where it belongs.
 pub(crate) async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -16,6 +15,11 @@ pub(crate) async fn apart<T: Send + 'static>(
     if bytes <= LARGE {
         return work();
     }
+    blocking(work).await
+}
+
+/// Does work off these threads. Waits forever where the runtime ends meanwhile, as the task that waits ends with it.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -47,12 +47,14 @@ pub(crate) fn looks_like(key: &str) -> Option<&'static str> {
 
 /// A text without blanks, control characters and characters that take no room.
 fn visible(text: &str) -> String {
-    let is_invisible = |c: char| {
-        c.is_whitespace()
-            || c.is_control()
-            || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().filter(|c| !is_invisible(*c)).collect()
+    let is_visible = |c: &char| !c.is_whitespace() && !takes_no_room(*c);
+    text.chars().filter(is_visible).collect()
+}
+
+/// Whether nobody sees a character: control characters, and those that take no room.
+pub(crate) fn takes_no_room(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

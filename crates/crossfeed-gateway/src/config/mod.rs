@@ -28,11 +28,16 @@ use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 use strum::{EnumString, VariantNames};
+
+/// What flow rules call files that references name: `$file/notes/today.md`.
+pub(crate) const FILES: &str = "$file";
+/// What flow rules call the gateway itself, which takes results to save them: `crossfeed/save_result`.
+pub(crate) const GATEWAY: &str = "crossfeed";
 
 /// A gateway's configuration.
 #[derive(Clone, Debug, Default, Setters)]
@@ -85,8 +90,13 @@ pub struct GatewayConfig {
     pub session: Option<String>,
     /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
     pub templates: bool,
-    /// Whether references may change what they give (`$patch`, `$merge`, `$edit`).
-    pub edits: bool,
+    /// What references may do besides passing results on.
+    #[setters(generate)]
+    pub references: ReferencesConfig,
+    /// Whether clients may list and read their results as resources (`crossfeed://results/…`).
+    pub result_resources: bool,
+    /// The directory below which `save_result` writes; that tool is not offered if absent.
+    pub save_directory: Option<PathBuf>,
 }
 
 impl GatewayConfig {
@@ -149,6 +159,46 @@ impl GatewayConfig {
     /// The token of a holder, with what it may do.
     pub(crate) fn holder(&self, name: &str) -> Option<&TokenConfig> {
         self.tokens.iter().find(|token| token.name == name)
+    }
+}
+
+/// What references may do besides passing results on: nothing by default.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReferencesConfig {
+    /// Whether they may change what they give (`$patch`, `$merge`, `$edit`).
+    pub edits: bool,
+    /// The files that they may name (`$file`).
+    pub files: Option<FilesConfig>,
+    /// Whether they may name resources that a server listed or linked to (`$resource`).
+    pub resources: bool,
+}
+
+impl ReferencesConfig {
+    /// Whether a directory is one that files are read from, is within one, or around one, as they are written.
+    pub(crate) fn reads_from(&self, directory: &Path) -> bool {
+        let mut roots = self.files.iter().flat_map(|files| &files.roots);
+        roots.any(|root| root.starts_with(directory) || directory.starts_with(root))
+    }
+}
+
+/// The files that references may name.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FilesConfig {
+    /// The directories beneath which they are.
+    pub roots: Vec<PathBuf>,
+    /// The most bytes of one.
+    pub max_bytes: u64,
+}
+
+impl FilesConfig {
+    /// Files of up to 16 MiB, as much as arguments may hold by default.
+    pub fn new(roots: Vec<PathBuf>) -> Self {
+        Self {
+            roots,
+            max_bytes: 16 << 20,
+        }
     }
 }
 
@@ -615,10 +665,13 @@ impl FlowRule {
             });
             decided.unwrap_or(true)
         };
+        // The gateway takes what is saved as a file.
+        let own = (self.to.split('/').next() == Some(GATEWAY)).then_some(GATEWAY);
         let goes_by = |by: &str| {
             let by = format!("{by}/*");
             let mut from = names.iter().filter_map(|name| of(&self.from, name));
-            let mut to = names.iter().filter_map(|name| of(&self.to, name));
+            let to = names.iter().copied().chain(own);
+            let mut to = to.filter_map(|name| of(&self.to, name));
             from.any(|from| may_go(&from, &by)) && to.any(|to| may_go(&by, &to))
         };
         let others = names.iter().copied();

@@ -222,6 +222,35 @@ fn the_examples_are_valid() {
 }
 
 #[test]
+fn results_leave_the_gateway_only_where_it_is_said() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let config = toml(server);
+    assert!(!config.result_resources && config.save_directory.is_none());
+    let rule = "[[flows]]\nfrom = 'a'\nto = 'crossfeed'\naction = 'deny'\n";
+    let both = "result_resources = true\nsaveDirectory = 'saved'\n";
+    let config = toml(&format!("{both}{server}{rule}"));
+    assert!(config.result_resources);
+    let directory = config.save_directory.as_deref();
+    assert_eq!(directory, Some("/etc/crossfeed/saved".as_ref()));
+    assert_eq!(config.flows[0].to, "crossfeed/*");
+    // Data could go by another server.
+    let other = "[mcpServers.b]\ncommand = 'x'\n";
+    let config = toml(&format!("{both}{server}{other}{rule}"));
+    let found = config.flows[0].ways_around(&config.flows, &config.servers);
+    assert_eq!(found, ["b"]);
+    // Without a directory the rule would never apply, and nothing comes from there.
+    let unknown = "no server matches the pattern: the rule would never apply";
+    let at = |line, key| format!("line {line}, `flows[0].{key}`: {unknown}");
+    check(&format!("{server}{rule}"), &[&at(5, "to")]);
+    let rule = "[[flows]]\nfrom = 'crossfeed'\nto = 'a'\naction = 'deny'\n";
+    check(&format!("{both}{server}{rule}"), &[&at(6, "from")]);
+    check(
+        &format!("saveDirectory = ''\n{server}"),
+        &["line 1, `saveDirectory`: the path is empty"],
+    );
+}
+
+#[test]
 fn no_secret_is_shown() {
     let shown = format!("{:?} {:?}", toml(WHOLE), sources());
     assert!(!shown.contains("s3cret"), "{shown}");
@@ -363,12 +392,69 @@ fn eras_are_those_of_the_servers_unless_all_are_wanted() {
 }
 
 #[test]
+fn references_name_files_and_resources_where_they_may() {
+    let servers = "[mcpServers.a]\ncommand = \"x\"\n";
+    let none = toml(servers).references;
+    assert!(none.files.is_none() && !none.resources);
+    let one = toml(&format!("{servers}[references]\nfiles = \"notes\"\n")).references;
+    let files = one.files.unwrap();
+    assert_eq!((files.roots.len(), files.max_bytes), (1, 16 << 20));
+    assert!(files.roots[0].ends_with("notes") && !one.resources);
+    let both =
+        "[references]\nresources = true\nfiles = {roots = [\"a\", \"/b\"], maxBytes = \"1 KiB\"}\n";
+    let both = toml(&format!(
+        "{servers}{both}[[flows]]\nfrom = \"$file/*\"\nto = \"a\"\naction = \"deny\"\n"
+    ));
+    let files = both.references.files.unwrap();
+    assert_eq!(
+        (files.roots[1].to_str(), files.max_bytes),
+        (Some("/b"), 1024)
+    );
+    assert!(both.references.resources && both.flows[0].from == "$file/*");
+    check(
+        "[references.files]\nroots = []\nmaxBytes = 0\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 2, `references.files.roots`: no directory: no file could be read",
+            "line 3, `references.files.maxBytes`: expected a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
+        ],
+    );
+    check(
+        "[[flows]]\nfrom = '$file/*'\nto = 'a'\naction = 'deny'\n[mcpServers.a]\ncommand = 'x'\n",
+        &["line 2, `flows[0].from`: no server matches the pattern: the rule would never apply"],
+    );
+}
+
+#[test]
+fn directories_of_files_are_apart_from_each_other_and_from_what_is_saved() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let nested =
+        "one is within another: flow rules could not tell its files from those of the other";
+    check(
+        &format!("[references.files]\nroots = ['/d', '/d/private']\n{server}"),
+        &[&format!("line 2, `references.files.roots`: {nested}")],
+    );
+    for (saves, files) in [
+        ("/d", "/d/notes"),
+        ("/d/notes/out", "/d/notes"),
+        ("/d", "/d"),
+    ] {
+        let written =
+            format!("saveDirectory = '{saves}'\n[references]\nfiles = '{files}'\n{server}");
+        let told = "line 1, `saveDirectory`: within a directory of `references.files`, or around one: what is saved could be passed on as a file, whatever the flow rules say of it";
+        check(&written, &[told]);
+    }
+    let apart = format!("saveDirectory = '/d/out'\n[references]\nfiles = '/d/in'\n{server}");
+    assert!(toml(&apart).save_directory.is_some());
+}
+
+#[test]
 fn templates_and_edits_are_offered_where_they_are_wanted() {
     let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
     assert!(!json(&format!("{servers}}}")).templates);
     assert!(json(&format!(r#"{servers}, "templates": true}}"#)).templates);
-    assert!(!json(&format!("{servers}}}")).edits);
-    assert!(json(&format!(r#"{servers}, "edits": true}}"#)).edits);
+    assert!(!json(&format!("{servers}}}")).references.edits);
+    let switched_on = json(&format!(r#"{servers}, "references": {{"edits": true}}}}"#));
+    assert!(switched_on.references.edits);
 }
 
 #[test]

@@ -7,13 +7,14 @@ use super::{
     fault,
     initialize::{START_GRACE, some_settled},
     merge_lists::all_pages,
+    resources::CallResources,
 };
 use crate::{
     apart::read_apart,
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
-    tools::{Call, FetchedList, Reader, ServerList},
+    tools::{Call, FetchedList, Reader, ServerList, inputs::ResourceReader},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -218,7 +219,14 @@ impl Request {
             let result = fault::tool(&server, &error, false, is_stateless);
             return Ok(Some(result));
         }
-        match self.side.tools.call(params).await {
+        let resources = self.side.tools.takes_resources().then(|| {
+            let reader = CallResources {
+                request: self.clone(),
+                meta,
+            };
+            Arc::new(reader) as Arc<dyn ResourceReader>
+        });
+        match self.side.tools.call_with(params, resources).await {
             Call::Answered(result) => Ok(Some(result)),
             Call::Refused(error) => Err(error.into()),
             Call::Forward(forward) => {

@@ -230,7 +230,11 @@ impl ConnectionSet {
         match method {
             method::TOOLS_CHANGED => self.tools_changed(server),
             method::PROMPTS_CHANGED => self.prompts.lock().is_current = false,
-            method::RESOURCES_CHANGED => self.resources.lock().changed(),
+            method::RESOURCES_CHANGED => {
+                self.resources.lock().changed();
+                self.tools.forget_resources();
+            }
+            method::RESOURCE_UPDATED => self.tools.forget_resources(),
             _ => {}
         }
     }

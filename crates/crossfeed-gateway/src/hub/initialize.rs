@@ -90,7 +90,8 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Failure> {
         }
         settled.map_err(|error| link.unavailable(error))?;
         link.make_known();
-        return Ok(single(&about.unwrap_or_default(), &guidance));
+        let begun = single(&about.unwrap_or_default(), &guidance);
+        return Ok(with_resources(side, begun));
     }
     some_settled(side).await;
     Ok(merged(side, &guidance))
@@ -106,7 +107,22 @@ pub(super) fn merged(side: &ConnectionSet, guidance: &str) -> Bytes {
     let abouts: Vec<_> = abouts.collect();
     // A server that is not there may have tools.
     let is_complete = abouts.len() == side.links.len();
-    merged_results(&abouts, is_complete, guidance, side.revision)
+    with_resources(
+        side,
+        merged_results(&abouts, is_complete, guidance, side.revision),
+    )
+}
+
+/// The same with the capability of resources, where the gateway has some of its own.
+pub(super) fn with_resources(side: &ConnectionSet, about: Bytes) -> Bytes {
+    const PATH: [&str; 2] = ["capabilities", "resources"];
+    if !side.tools.offers_resources() || members::get(&about, &PATH).is_some() {
+        return about;
+    }
+    let [capabilities, resources] = PATH;
+    let before = members::get(&about, &[capabilities]).unwrap_or_else(|| EMPTY.clone());
+    let all = members::with_members(&before, &[(resources, EMPTY.clone())]);
+    members::with_members(&about, &[(capabilities, all)])
 }
 
 /// Whether a server says that it has tools.

@@ -1,6 +1,7 @@
 //! Merges the lists of several servers into one: a page holds a page of each server, in the order of the configuration.
 //!
-//! Items keep their bytes, except for the names of prompts that two servers have.
+//! Items keep their bytes, except for the names of prompts that two servers have. The gateway's own resources come in
+//! pages like those of a server behind all others.
 
 use super::{
     calls::{Done, Request},
@@ -13,12 +14,12 @@ use crate::{
     members::{self, EMPTY},
     message::{Message, RpcError},
     protocol::{code, method},
-    tools::Naming,
+    tools::{Naming, resources::is_own},
     upstream::UpstreamError,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use crossfeed_json::Document;
+use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
@@ -32,6 +33,9 @@ const MAX_PROMPTS: usize = 10_000;
 
 /// Bytes of a cursor, as JSON. Servers have equal parts of it, so that no cursor that is given out is too long.
 const MAX_CURSOR_BYTES: usize = 1 << 20;
+
+/// The gateway in a cursor: behind all servers.
+const OWN: usize = usize::MAX;
 
 /// Bytes of one server's part of a cursor beside the server's own cursor.
 const CURSOR_PART_BYTES: usize = 32;
@@ -97,6 +101,7 @@ impl Request {
             return self.prompts(&params, true).await.map(Some);
         }
         some_settled(&self.side).await;
+        let own = self.own_page(method, &params, rest.as_ref()).await?;
         let asked: Vec<(Arc<ServerConnection>, Bytes)> = match rest {
             Some(rest) => {
                 let asked = rest.into_iter().filter_map(|(server, cursor)| {
@@ -127,8 +132,31 @@ impl Request {
         let links = asked.into_iter().map(|(link, _)| link);
         let answers = links.zip(pages).collect();
         let message = message.clone();
-        let page = move || self.one_page(&message, member, answers);
+        let page = move || self.one_page(&message, member, answers, own);
         apart(bytes, page).await.map(Some)
+    }
+
+    /// A page of the gateway's own resources or templates, where it offers them; none where `rest` has all of them behind
+    /// it.
+    async fn own_page(
+        &self,
+        method: &str,
+        params: &Bytes,
+        rest: Option<&NextPages>,
+    ) -> Result<Option<Bytes>, RpcError> {
+        let is_about = matches!(method, method::LIST_RESOURCES | method::LIST_TEMPLATES);
+        let tools = &self.side.tools;
+        if !is_about || !tools.offers_resources() {
+            return Ok(None);
+        }
+        let cursor = match rest {
+            None => None,
+            Some(rest) => match rest.iter().find(|(server, _)| *server == OWN) {
+                None => return Ok(None),
+                Some((_, cursor)) => Some(cursor.as_str()),
+            },
+        };
+        tools.resource_page(method, params, cursor).await.map(Some)
     }
 
     /// The servers that are there and have a capability.
@@ -141,7 +169,7 @@ impl Request {
     }
 
     /// A page of one server; with others waiting for it, it may not take long.
-    async fn page(
+    pub(super) async fn page(
         &self,
         link: &Arc<ServerConnection>,
         method: &str,
@@ -213,10 +241,12 @@ impl Request {
         message: &Message,
         member: &'static str,
         answers: Vec<(Arc<ServerConnection>, Answer)>,
+        own: Option<Bytes>,
     ) -> Result<Bytes, Failure> {
         let method = message.method().unwrap_or_default();
         let side = &self.side;
         let mut page = Page::new(member);
+        page.hides_own = side.tools.offers_resources();
         let mut rest = NextPages::new();
         let mut failed = Vec::new();
         for (link, answer) in answers {
@@ -239,6 +269,12 @@ impl Request {
                 }
                 Err(failure) => failed.push(failure),
             }
+        }
+        if let Some(own) = own {
+            let next = members::get_text(&own, &["nextCursor"]);
+            rest.extend(next.map(|next| (OWN, next)));
+            page.hides_own = false;
+            page.add(&own);
         }
         fail_without_pages(method, page.pages == 0, failed)?;
         let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
@@ -370,6 +406,8 @@ struct Page {
     /// The items, with commas between them.
     items: Vec<u8>,
     pages: usize,
+    /// Whether items of the gateway's scheme are left out: they cannot be read at the server that lists them.
+    hides_own: bool,
     /// The shortest time that a page may be kept, and whether only for its client.
     ttl: Option<u64>,
     is_private: bool,
@@ -389,7 +427,14 @@ impl Page {
         let document = Document::new(result.clone());
         let list = document.root().ok().and_then(|root| root.get(self.member));
         let items = list.into_iter().flat_map(|list| list.items());
-        items.for_each(|item| self.push(item.raw()));
+        let is_hidden = |item: &Cursor<'_>| {
+            let mut addresses = ["uri", "uriTemplate"]
+                .into_iter()
+                .filter_map(|key| item.get(key));
+            self.hides_own && addresses.any(|uri| uri.as_str().is_some_and(|uri| is_own(&uri)))
+        };
+        let shown: Vec<_> = items.filter(|item| !is_hidden(item)).collect();
+        shown.iter().for_each(|item| self.push(item.raw()));
     }
 
     fn push(&mut self, item: &[u8]) {

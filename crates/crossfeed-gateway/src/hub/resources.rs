@@ -15,7 +15,9 @@ use crate::{
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
+    tools::inputs::{ReadResource, ResourceError, ResourceReader},
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
@@ -234,6 +236,14 @@ impl ConnectionSet {
         is_settled.then_some(server)
     }
 
+    /// The server that listed a resource itself, or linked to it, under the same condition.
+    fn settled_lister(&self, uri: &str) -> Option<usize> {
+        let resources = self.resources.lock();
+        let (server, by) = resources.listed.find(uri)?;
+        let is_settled = by == Basis::List && !resources.is_ordered || resources.is_learnt;
+        is_settled.then_some(server)
+    }
+
     /// Claims the resources, or templates, of a page for its server.
     pub(super) fn learn_resources(&self, link: &ServerConnection, method: &str, result: &Bytes) {
         let (member, key) = match method {
@@ -299,11 +309,59 @@ impl ConnectionSet {
         link: &Arc<ServerConnection>,
         result: &Bytes,
     ) {
-        if self.only().is_some() {
+        if self.only().is_some() && !self.tools.takes_resources() {
             return;
         }
         for uri in read_apart(result, links_of).await {
             self.claim_by_link(link, &uri);
+        }
+    }
+}
+
+/// Reads the resources that references of a call name.
+pub(super) struct CallResources {
+    pub(super) request: Request,
+    /// The `_meta` of the call.
+    pub(super) meta: Option<Bytes>,
+}
+
+#[async_trait]
+impl ResourceReader for CallResources {
+    /// Asks the server that listed the URI, or whose tool linked to it. A template does not make a URI known: one of
+    /// `file:///{path}` would make all of them so.
+    async fn read(&self, uri: &str) -> Result<ReadResource, ResourceError> {
+        let request = &self.request;
+        let mut owner = request.side.settled_lister(uri);
+        if owner.is_none() {
+            request.learn_all_resources(self.meta.as_ref()).await;
+            let named = request.side.resources.lock().listed.find(uri);
+            owner = named.map(|(server, _)| server);
+        }
+        // A link makes a URI known. Who is asked is as for any other request: a template outweighs a link.
+        let asked = owner.map(|known| request.side.owner_of_resource(uri).unwrap_or(known));
+        let link = asked.and_then(|server| request.side.link(server));
+        let link = link.ok_or(ResourceError::Unlisted)?;
+        let params = asking(self.meta.as_ref()).await;
+        let params = params.as_ref().unwrap_or(&EMPTY);
+        let quoted = crossfeed_json::quoted(uri).into_bytes().into();
+        let params = members::with_members(params, &[("uri", quoted)]);
+        let until = Some(Instant::now() + START_GRACE);
+        let page = request.page(link, method::READ_RESOURCE, Some(&params), until);
+        match page.await {
+            Ok(result) => Ok(ReadResource {
+                server: link.server,
+                result,
+            }),
+            Err(failure) => {
+                tracing::info!(
+                    target: "crossfeed::gateway",
+                    server = %link.name,
+                    reason = failure.reason(),
+                    "cannot read a resource"
+                );
+                let why = format!("server `{}`: {}", link.name, failure.reason());
+                Err(ResourceError::Failed(why))
+            }
         }
     }
 }
@@ -337,7 +395,8 @@ impl Request {
         let subscribed = ends.then(|| self.side.subscribed_at(&uri)).flatten();
         let mut owner = subscribed.or_else(|| self.side.settled_owner(&uri));
         if owner.is_none() {
-            self.learn_all_resources(&message).await;
+            self.learn_all_resources(message.param(Param::Meta).as_ref())
+                .await;
             owner = self.side.owner_of_resource(&uri);
         }
         if let Some(link) = owner.and_then(|server| self.side.link(server)) {
@@ -359,16 +418,16 @@ impl Request {
     }
 
     /// Reads the lists of all servers, unless they have not changed since the last time.
-    pub(super) async fn learn_all_resources(&self, message: &Message) {
+    pub(super) async fn learn_all_resources(&self, meta: Option<&Bytes>) {
         some_settled(&self.side).await;
         let is_needed = || !self.side.resources.lock().is_learnt;
-        let read = self.read_all_resources(message);
+        let read = self.read_all_resources(meta);
         self.side.learning.take(is_needed, read).await;
     }
 
-    async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
+    async fn read_all_resources(&self, meta: Option<&Bytes>) -> Result<(), Infallible> {
         let changes = self.side.resources.lock().changes;
-        let params = asking(message.param(Param::Meta).as_ref()).await;
+        let params = asking(meta).await;
         let params = params.as_ref().unwrap_or(&EMPTY);
         let links = self.capable("resources");
         for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {

@@ -19,6 +19,7 @@ use crate::{
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
+    tools::resources::is_own,
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
@@ -30,6 +31,9 @@ use tokio::time::Instant;
 /// How long `server/discover` waits for servers: clients use it to find out the era, and some take ten seconds without
 /// an answer for one.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A method of no revision, which some servers have.
+const READ_DIRECTORY: &str = "resources/directory/read";
 
 /// Whether requests of a method carry no data: one beyond [`LARGE`] is a mistake, or an attempt to delay others.
 fn is_short(method: &str) -> bool {
@@ -97,6 +101,14 @@ impl Request {
         if message.len() > LARGE && names.iter().flatten().any(|name| name.len() > LARGE) {
             return Err(too_large(code::INVALID_PARAMS, "a name or an address"));
         }
+        if self.side.tools.offers_resources() {
+            if matches!(method, method::LIST_RESOURCES | method::LIST_TEMPLATES) {
+                return self.join(message).await;
+            }
+            if let Some(uri) = resource_of(&message).await.filter(|uri| is_own(uri)) {
+                return self.own_resource(&message, &uri).await;
+            }
+        }
         match (method, self.side.only()) {
             (method::CALL_TOOL, _) => self.call(message).await,
             (method::LIST_TOOLS, _) => self.list(message).await,
@@ -163,15 +175,22 @@ impl Request {
                 self.resource(message, uri).await
             }
             method::SUBSCRIBE | method::UNSUBSCRIBE if !has_sessions => Err(unknown_method()),
-            method::READ_RESOURCE
-            | method::SUBSCRIBE
-            | method::UNSUBSCRIBE
-            | "resources/directory/read" => {
+            method::READ_RESOURCE | method::SUBSCRIBE | method::UNSUBSCRIBE | READ_DIRECTORY => {
                 let uri = text_of(&message, Param::Uri).await.unwrap_or_default();
                 self.resource(message, uri).await
             }
             _ => self.other(message).await,
         }
+    }
+
+    /// A request about a resource of the gateway's own, which can be read, and nothing else.
+    async fn own_resource(self, message: &Message, uri: &str) -> Done {
+        let tools = &self.side.tools;
+        if message.method() != Some(method::READ_RESOURCE) {
+            return Err(tools.unknown_resource(uri).into());
+        }
+        let params = message.params().unwrap_or_default();
+        Ok(Some(tools.read_resource(uri, &params).await?))
     }
 
     /// A request of an unknown method, whose parameters must not reach a wrong server: it goes to the one that alone has
@@ -313,10 +332,22 @@ impl Request {
         let guidance = self.side.tools.guidance_for(&reader);
         if let Some(link) = self.side.only() {
             let result = link.pass(Some(self.serial), message).await.await?;
-            return Ok(Some(initialize::single(&result, &guidance)));
+            let about = initialize::single(&result, &guidance);
+            return Ok(Some(initialize::with_resources(&self.side, about)));
         }
         let _ = tokio::time::timeout(DISCOVER_TIMEOUT, some_settled(&self.side)).await;
         Ok(Some(initialize::merged(&self.side, &guidance)))
+    }
+}
+
+/// The address in a request about a resource.
+async fn resource_of(message: &Message) -> Option<String> {
+    match message.method()? {
+        method::READ_RESOURCE | method::SUBSCRIBE | method::UNSUBSCRIBE | READ_DIRECTORY => {
+            text_of(message, Param::Uri).await
+        }
+        method::COMPLETE => members::get_text(&message.params()?, &["ref", "uri"]),
+        _ => None,
     }
 }
 

@@ -13,9 +13,10 @@ use crate::{
     apart::read_apart,
     config::UnlistedPolicy,
     members::{self, EMPTY, object},
-    message::{Id, Message},
+    message::{Id, Message, Param},
     port::MessageSink,
     protocol::{LIST_CHANGES, meta, method},
+    tools::resources::is_own,
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -113,7 +114,8 @@ impl Request {
             None => {
                 some_settled(&self.side).await;
                 if members::get(&params, &["notifications", "resourceSubscriptions"]).is_some() {
-                    self.learn_all_resources(&message).await;
+                    self.learn_all_resources(message.param(Param::Meta).as_ref())
+                        .await;
                 }
                 let links = self.side.links.iter();
                 links.filter(|link| link.is_open()).cloned().collect()
@@ -174,7 +176,7 @@ impl ConnectionSet {
         });
         let ids = ids.await;
         client.tasks.learn_of(link.server, &ids, is_only).await;
-        let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));
+        let uris = |uri: &str| !is_own(uri) && (is_only || is_of(self.owner_of_resource(uri)));
         let tasks = |task: &str| client.tasks.is_at(link.server, task, is_only || asks_all);
         let own = filtered(&params, "resourceSubscriptions", uris);
         let own = filtered(&own, "taskIds", tasks);

@@ -10,6 +10,7 @@ use super::{
     Call, Forward, Pending, binary, builtin,
     client::{ClientTools, NameLookup, Shared},
     flow::{self, FlowError, Sources},
+    inputs::{CallInputs, ResourceReader},
     list::Offered,
     params::Params,
     reader::ReaderHints,
@@ -58,9 +59,18 @@ pub(super) struct PreparedCall {
 }
 
 impl ClientTools {
-    /// What becomes of a call, by the `params` of its `tools/call`.
+    /// What becomes of a call, by the `params` of its `tools/call`. Its references name no resources.
     pub async fn call(&self, params: Bytes) -> Call {
-        match forwarded(&self.shared, params).await {
+        self.call_with(params, None).await
+    }
+
+    /// The same with what reads the resources that its references name.
+    pub(crate) async fn call_with(
+        &self,
+        params: Bytes,
+        resources: Option<Arc<dyn ResourceReader>>,
+    ) -> Call {
+        match forwarded(&self.shared, params, resources).await {
             Ok(forward) => Call::Forward(forward),
             Err(unsent) => unsent,
         }
@@ -72,7 +82,11 @@ fn not_valid(message: String) -> Call {
 }
 
 /// The call as it is sent, or what it is answered with.
-async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call> {
+async fn forwarded(
+    shared: &Arc<Shared>,
+    params: Bytes,
+    resources: Option<Arc<dyn ResourceReader>>,
+) -> Result<Forward, Call> {
     let refused = |bodies: ErrorBodies| Call::Answered(shared.refused(bodies));
     let invalid = |message: String| Err(not_valid(message));
     let params = Params::read(shared, params).await.map_err(refused)?;
@@ -150,7 +164,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         Call::Answered(shared.refused(bodies))
     };
     let continued = continued.transpose().map_err(|error| {
-        tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
+        tracing::warn!(target: "crossfeed::gateway::flow", error = error.masked(), "refused a flow");
         counted(refusal::flow_body(&error))
     })?;
     let (round, held) = continued.unwrap_or_default();
@@ -158,7 +172,9 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         (Some(round), _) => round,
         (None, Some(arguments)) => {
             let view = reader.view(offered.server);
-            let ready = ready(shared, begun.as_ref(), &offered, arguments.clone(), view).await;
+            let inputs = CallInputs::new(shared, resources);
+            let written = arguments.clone();
+            let ready = ready(shared, begun.as_ref(), &offered, written, (view, inputs)).await;
             ready.map_err(counted)?
         }
         (None, None) => PreparedCall::default(),
@@ -342,7 +358,7 @@ async fn ready(
     begun: Result<&InFlight, &NoCallId>,
     offered: &Arc<Offered>,
     written: Bytes,
-    view: View,
+    (view, inputs): (View, CallInputs),
 ) -> Result<PreparedCall, ErrorBodies> {
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
@@ -366,12 +382,15 @@ async fn ready(
             return ready.ok_or_else(|| why.clone());
         }
     };
+    let inputs = Arc::new(inputs);
+    let mut session = session
+        .clone()
+        .with_inputs(Arc::<CallInputs>::clone(&inputs));
     // A program writes what it means.
-    let session = if view == View::Program {
-        &session.clone().with_exact_references()
-    } else {
-        session
-    };
+    if view == View::Program {
+        session = session.with_exact_references();
+    }
+    let session = &session;
     let mut resolved = session
         .resolve_call_json(&offered.prepared, written.clone())
         .await;
@@ -386,6 +405,10 @@ async fn ready(
     let resolved = match resolved {
         Ok(resolved) => resolved,
         Err(error) => {
+            if let Some(forbidden) = inputs.forbidden(&offered.source) {
+                log_refused(call_id, offered, &forbidden);
+                return Err(refusal::flow_body(&forbidden));
+            }
             // What holds no reference is for the server to judge.
             if is_judged_only(&error)
                 && let Some(ready) = plain(shared, offered, &written).await
@@ -462,15 +485,19 @@ fn allowed(
         });
     match &checked {
         Ok(_) => flow::log(call_id, &offered.source, lineage),
-        Err(error) => tracing::warn!(
-            target: "crossfeed::gateway::flow",
-            call_id = call_id.map(CallId::as_str),
-            to = &*offered.source,
-            %error,
-            "refused a flow"
-        ),
+        Err(error) => log_refused(call_id, offered, error),
     }
     checked
+}
+
+fn log_refused(call_id: Option<&CallId>, offered: &Offered, error: &FlowError) {
+    tracing::warn!(
+        target: "crossfeed::gateway::flow",
+        call_id = call_id.map(CallId::as_str),
+        to = &*offered.source,
+        error = error.masked(),
+        "refused a flow"
+    );
 }
 
 /// Whether nothing is wrong but that arguments do not fit the tool's schema.
@@ -548,7 +575,7 @@ fn is_text(written: &Bytes) -> bool {
 
 /// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.
 fn may_be_ours(arguments: &[u8]) -> bool {
-    const WORDS: [&[u8]; 15] = [
+    const WORDS: [&[u8]; 11] = [
         b"tool",
         b"artifact",
         b"select",
@@ -557,14 +584,12 @@ fn may_be_ours(arguments: &[u8]) -> bool {
         b"literal",
         b"template",
         b"with",
-        b"patch",
-        b"merge",
-        b"edit",
-        b"digest",
         b"fields",
         b"whole",
         b"null",
     ];
+    // Names that end with these are common: `source_file`, `last_edit`.
+    const BEGINNINGS: [&[u8]; 6] = [b"file", b"resource", b"patch", b"merge", b"edit", b"digest"];
     // An escape may be any sign.
     if memchr::memmem::find(arguments, b"\\u").is_some()
         || memchr::memmem::find(arguments, b"null").is_some()
@@ -573,9 +598,16 @@ fn may_be_ours(arguments: &[u8]) -> bool {
     }
     let is_word = |at: usize| {
         let behind = arguments.get(at + 1..).unwrap_or_default();
-        WORDS.iter().any(|word| behind.starts_with(word))
+        let before = at.checked_sub(1).and_then(|before| arguments.get(before));
+        let begins = |words: &[&[u8]]| words.iter().any(|word| behind.starts_with(word));
+        begins(&WORDS) || begins(&BEGINNINGS) && !before.is_some_and(u8::is_ascii_alphanumeric)
     };
-    memchr::memchr2_iter(b'_', b'$', arguments).any(is_word) || may_name_a_call(arguments)
+    // `{"references": [{"to": "text", "file": "a.md"}]}`
+    let has = |word: &[u8]| memchr::memmem::find(arguments, word).is_some();
+    let is_entry = || has(b"\"to\"") && (has(b"\"file\"") || has(b"\"resource\""));
+    memchr::memchr2_iter(b'_', b'$', arguments).any(is_word)
+        || may_name_a_call(arguments)
+        || is_entry()
 }
 
 /// Whether arguments hold what looks like an id that the gateway gave: `call_1`, in any case and with any sign in it,
@@ -609,6 +641,9 @@ mod tests {
         check(r#"{"a": {"$tool": "call_1"}}"#, true);
         check(r#"{"a": "{\"_tool\": \"call_1\"}"}"#, true);
         check(r#"{"a": {"\u0024tool": "call_1"}}"#, true);
+        check(r#"{"a": {"$file": "a.txt"}}"#, true);
+        check(r#"{"a": {"_resource": "a:b"}, "file": 1}"#, true);
+        check(r#"{"a_file": "$ file", "resource": 1}"#, false);
         check(r#"{"_refs": {}}"#, true);
         check(r#"{"a": null}"#, true);
         check(r#"{"$literal": 1}"#, true);

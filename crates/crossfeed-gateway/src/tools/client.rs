@@ -5,6 +5,7 @@ use super::{
     call::PreparedCall,
     flow::{FlowError, Sources},
     ids::{self, CallIds, ReservedIds},
+    inputs::ResourceCache,
     kept_tasks::KeptTasks,
     list::{
         self, Audience, Listing, Listings, Offered, ToolReport, UnmatchedPattern, names::Bindings,
@@ -23,6 +24,7 @@ use crate::{
     apart::{apart, indexed},
     budget::{Account, Charge, Purpose, UNCHARGED},
     config::ClientName,
+    export::{Export, ExportError, ExportRequest, export},
     message::{Header, RpcError},
     principal::Principal,
     protocol::code,
@@ -100,6 +102,8 @@ pub(super) struct ClientState {
     pub(super) kept_tasks: Option<KeptTasks>,
     /// How many tasks there may be.
     pub(super) room: TaskLimits,
+    /// Resources that references named.
+    pub(super) resources: ResourceCache,
 }
 
 /// What was listed for a client.
@@ -360,6 +364,16 @@ impl Shared {
             return Notices::default();
         }
         notices
+    }
+
+    /// What is wanted of a result, as it leaves the gateway, and the room that it takes.
+    pub(super) async fn export(
+        &self,
+        request: ExportRequest<'_>,
+    ) -> Result<(Export, Charge), ExportError> {
+        let most = self.tools.config.limits.message_bytes;
+        let reserve = |bytes| room::to_write(self, bytes).ok();
+        export(self.session(), request, most, reserve).await
     }
 
     /// An error as the result of a call.
@@ -623,6 +637,7 @@ impl ClientTools {
             tasks: Mutex::new(LruCache::new(room.known)),
             kept_tasks,
             room,
+            resources: ResourceCache::default(),
         };
         let mut session = client.session(scope);
         if is_shared {
@@ -777,6 +792,16 @@ impl ClientTools {
         self.shared.listing.lock().forget();
     }
 
+    /// Whether references may name resources that servers list or link to.
+    pub(crate) fn takes_resources(&self) -> bool {
+        self.shared.tools.config.references.resources
+    }
+
+    /// Resources have changed: references read them anew.
+    pub(crate) fn forget_resources(&self) {
+        self.shared.resources.clear();
+    }
+
     /// The headers that go along with a call of a tool (`x-mcp-header`), by its `params`. Those of a tool that
     /// has none are not read.
     ///
@@ -825,7 +850,7 @@ impl ClientTools {
         let texts = styles
             .into_iter()
             .map(|(style, spelling)| guidance_with(style, spelling, false, offers(config)));
-        let extra = builtin::offered(config.extra_tools, self.shared.audience.may_list);
+        let extra = self.shared.tools.own_tools(self.shared.audience.may_list);
         let has_previews = reader.views().any(|view| view != View::Program);
         let of_previews = has_previews.then(|| builtin::guidance(&extra)).flatten();
         let of_views = reader.views().filter_map(reader::guidance);
@@ -851,5 +876,6 @@ impl ClientTools {
         self.shared.tasks.lock().clear();
         self.shared.rounds.lock().clear();
         *self.shared.listing.lock() = ListingState::default();
+        self.shared.resources.clear();
     }
 }

@@ -57,6 +57,14 @@ pub(super) enum FlowError {
 }
 
 impl FlowError {
+    /// The error for a log, without names of files.
+    pub(super) fn masked(&self) -> String {
+        match self {
+            Self::Refused { rule, .. } => format!("rule `{rule}` forbids it"),
+            other => other.to_string(),
+        }
+    }
+
     /// One next step.
     pub(super) fn advice(&self) -> &'static str {
         match self {
@@ -163,7 +171,7 @@ impl Flows {
     }
 
     /// Whether data of these may go there.
-    fn judge(&self, sources: &Sources, to: &Arc<str>) -> Result<(), FlowError> {
+    pub(super) fn judge(&self, sources: &Sources, to: &Arc<str>) -> Result<(), FlowError> {
         let mut refused: Option<(&str, BTreeSet<String>)> = None;
         for source in sources.iter() {
             let rules = self.rules.iter();
@@ -200,7 +208,8 @@ pub(super) fn log(call_id: Option<&CallId>, to: &str, lineage: &[LineageEntry]) 
             call_id = call_id.map(CallId::as_str),
             to,
             at = link.at.as_str(),
-            from_call = source.call_id.as_str(),
+            from_call = source.input.is_none().then(|| source.call_id.as_str()),
+            from_input = source.input.as_ref().map(|input| input.kind().as_str()),
             from = source.tool.as_deref(),
             is_selected = source.select.is_some(),
             used_default = source.used_default,

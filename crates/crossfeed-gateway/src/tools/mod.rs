@@ -6,6 +6,7 @@ mod call;
 mod client;
 mod flow;
 mod ids;
+pub(crate) mod inputs;
 mod kept_tasks;
 pub(crate) mod list;
 mod params;
@@ -13,9 +14,11 @@ mod place;
 mod profile;
 mod reader;
 mod refusal;
+pub(crate) mod resources;
 pub(crate) mod result;
 mod room;
 mod rounds;
+mod save_directory;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -42,11 +45,13 @@ use crossfeed_core::Engine;
 use crossfeed_store::{ResultStore, StoreError, StoreMetrics, with_causes};
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
+use inputs::files::Files;
 use list::Listings;
 pub(crate) use list::names::Naming;
 use parking_lot::Mutex;
 use place::Conversations;
-use std::{collections::HashSet, sync::Arc};
+use save_directory::SaveDirectory;
+use std::{collections::HashSet, io, sync::Arc};
 
 /// The tools of a gateway, for all of its clients. Cloning shares them.
 #[derive(Clone)]
@@ -65,6 +70,10 @@ pub struct Tools {
     budget: Arc<Budget>,
     logged: Arc<LoggedPatterns>,
     conversations: Arc<Conversations>,
+    /// The files that references may name, if they may.
+    files: Option<Arc<Files>>,
+    /// Where results are saved as files; none unless it was [opened](Self::with_save_directory).
+    saves: Option<Arc<SaveDirectory>>,
 }
 
 /// Who calls tools.
@@ -149,8 +158,34 @@ impl Tools {
             budget: Budget::unlimited(),
             logged: Arc::default(),
             conversations: Arc::default(),
+            files: config
+                .references
+                .files
+                .as_ref()
+                .map(|own| Arc::new(Files::new(own))),
+            saves: None,
             config,
         }
+    }
+
+    /// Opens the directory of the configuration in which results are saved as files, and offers `save_result`; changes
+    /// nothing where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The directory is not there, or cannot be opened.
+    pub fn with_save_directory(mut self) -> io::Result<Self> {
+        let directory = self.config.save_directory.as_ref();
+        let directory = directory
+            .map(|path| SaveDirectory::open(path))
+            .transpose()?;
+        self.saves = directory.map(Arc::new);
+        Ok(self)
+    }
+
+    /// The names of the gateway's own tools for a client that may list results or not.
+    fn own_tools(&self, may_list: bool) -> Vec<&'static str> {
+        builtin::offered(self.config.extra_tools, may_list, self.saves.is_some())
     }
 
     /// Sets the keys that ids of clients without sessions are signed with, in place of the one of the store or of this

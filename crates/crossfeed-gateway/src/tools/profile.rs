@@ -17,9 +17,12 @@ const USUAL: Choice = Choice::Profile(Profile::Mcp);
 /// What references offer through a gateway, which makes no artifacts.
 pub(super) fn offers(config: &GatewayConfig) -> Offers {
     let offers = Offers::default().with_artifacts(false);
+    let references = &config.references;
     offers
         .with_templates(config.templates)
-        .with_edits(config.edits)
+        .with_edits(references.edits)
+        .with_files(references.files.is_some())
+        .with_resources(references.resources)
 }
 
 impl Choice {

@@ -1,6 +1,7 @@
 //! Errors as tool results: a text that a model can act on, and the same for programs in `_meta`.
 
 use super::{flow::FlowError, list::Offered};
+use crate::export::ExportError;
 use bytes::Bytes;
 use crossfeed_core::{Error, Failure, ResolveError};
 use crossfeed_store::with_causes;
@@ -55,6 +56,18 @@ pub(super) fn from_failure(failure: &Failure) -> ErrorBodies {
     let mut body = failure.body();
     body.at = None;
     vec![body]
+}
+
+/// Why a value does not leave the gateway.
+pub(super) fn not_exported(error: ExportError) -> ErrorBodies {
+    match error {
+        ExportError::Failure(failure) => from_failure(&failure),
+        ExportError::Request(body) => vec![*body],
+        ExportError::TooLarge { .. } | ExportError::NoMemory => {
+            let advice = "pick a part of it with `select`";
+            body(ErrorCode::LimitExceeded, error.to_string(), advice)
+        }
+    }
 }
 
 /// Why what was asked of the result of a call that has run cannot be shown.

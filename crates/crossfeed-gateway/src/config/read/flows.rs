@@ -3,11 +3,21 @@
 
 use super::fields::{Field, Fields, did_you_mean};
 use crate::{
-    config::{FlowRule, ServerConfig},
+    config::{FILES, FlowRule, GATEWAY, ServerConfig},
     pattern::fits,
 };
 
-pub(super) fn flows(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<FlowRule> {
+/// `has_files`: references may name files, whose data goes to tools, too; `is_saving`: results may go to the gateway
+/// itself, which saves them.
+pub(super) fn flows(
+    field: &Field<'_>,
+    servers: &[ServerConfig],
+    (has_files, is_saving): (bool, bool),
+) -> Vec<FlowRule> {
+    let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
+    let (mut from, mut to) = (names.clone(), names);
+    from.extend(has_files.then_some(FILES));
+    to.extend(is_saving.then_some(GATEWAY));
     let mut rules: Vec<FlowRule> = Vec::new();
     let items = field.list("a list of rules").unwrap_or_default();
     for (index, item) in items.into_iter().enumerate() {
@@ -22,8 +32,8 @@ pub(super) fn flows(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<FlowRule
             let what = "another rule has the same `name`: a refusal could mean either";
             fields.field.problem(what);
         }
-        let from = pattern(&mut fields, "from", servers);
-        let to = pattern(&mut fields, "to", servers);
+        let from = pattern(&mut fields, "from", &from);
+        let to = pattern(&mut fields, "to", &to);
         let action = fields.require("action", ": \"allow\" or \"deny\"");
         let allow = action.and_then(|own| own.word(&[("allow", true), ("deny", false)]));
         fields.finish();
@@ -35,12 +45,11 @@ pub(super) fn flows(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<FlowRule
 }
 
 /// A pattern `server/tool`; a server alone stands for all of its tools.
-fn pattern(fields: &mut Fields<'_>, key: &'static str, servers: &[ServerConfig]) -> Option<String> {
+fn pattern(fields: &mut Fields<'_>, key: &'static str, servers: &[&str]) -> Option<String> {
     let how = ": a pattern like `server/tool`, `server/*` or `*`";
     let field = fields.require(key, how)?;
-    let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
     let what = "no server matches the pattern: the rule would never apply";
-    server_and_tool(&field, &field.text()?, &names, what)
+    server_and_tool(&field, &field.text()?, servers, what)
 }
 
 /// Completes a pattern to `server/tool`; reports `unknown` if it matches none of these servers.

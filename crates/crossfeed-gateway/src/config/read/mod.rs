@@ -4,6 +4,7 @@ mod clients;
 mod fields;
 mod flows;
 mod limits;
+mod references;
 mod server;
 mod store;
 mod tokens;
@@ -137,8 +138,24 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let limits = fields.take("limits");
     let limits = limits.and_then(|field| limits::limits(field, &store.location));
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
+    let references = fields.take("references").and_then(references::references);
+    let save_directory = fields.take("saveDirectory");
+    let save_directory = save_directory.and_then(|field| {
+        let path = store::path(&field, &field.text()?)?;
+        Some((field, path))
+    });
+    if let (Some((field, saves)), Some(files)) = (&save_directory, &references)
+        && files.reads_from(saves)
+    {
+        field.problem(
+            "within a directory of `references.files`, or around one: what is saved could be passed on as a file, whatever the flow rules say of it",
+        );
+    }
+    let save_directory = save_directory.map(|(_, saves)| saves);
     let flows = fields.take("flows");
-    let flows = flows.map_or_else(Vec::new, |field| flows::flows(&field, &servers));
+    let has_files = references.as_ref().is_some_and(|own| own.files.is_some());
+    let ends = (has_files, save_directory.is_some());
+    let flows = flows.map_or_else(Vec::new, |field| flows::flows(&field, &servers, ends));
     fields.refuse_previews();
     let clients = fields.take("clients");
     let config = GatewayConfig {
@@ -162,7 +179,9 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         eras: fields.choice("eras").unwrap_or_default(),
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
-        edits: fields.get("edits").unwrap_or_default(),
+        references: references.unwrap_or_default(),
+        result_resources: fields.get("resultResources").unwrap_or_default(),
+        save_directory,
         store,
         id_keys,
         session: None,

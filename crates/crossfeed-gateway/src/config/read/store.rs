@@ -215,7 +215,7 @@ fn prefix_of(field: &Field<'_>) -> Option<String> {
 }
 
 /// A path that begins at the configuration's directory.
-fn path(field: &Field<'_>, text: &str) -> Option<PathBuf> {
+pub(super) fn path(field: &Field<'_>, text: &str) -> Option<PathBuf> {
     if text.is_empty() {
         field.problem("the path is empty");
         return None;

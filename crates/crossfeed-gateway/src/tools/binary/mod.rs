@@ -8,6 +8,7 @@ mod wanted;
 use super::list::Offered;
 use crate::{
     apart::{apart, indexed},
+    export::binary_parts,
     members::edited,
 };
 use bytes::Bytes;
@@ -19,10 +20,6 @@ use wanted::form_at;
 
 /// References of one call that are looked at.
 const MAX_REFERENCES: usize = 16;
-/// The keys of a binary result's canonical value, and how its data is written.
-const DATA: &str = "data";
-const ENCODING: (&str, &str) = ("encoding", "base64");
-const MEDIA: &str = "mimeType";
 
 /// One reference in arguments.
 struct WrittenReference {
@@ -203,15 +200,9 @@ fn reference(
 /// Whether a value is what stands for binary data.
 fn is_binary(json: Vec<u8>) -> bool {
     let document = Document::new(json);
-    let Ok(root) = document.root() else {
-        return false;
-    };
-    let is_text = |key: &str| root.get(key).is_some_and(|own| own.kind() == Kind::String);
-    let encoding = root.get(ENCODING.0).and_then(Cursor::as_str);
-    root.len() == Some(3)
-        && is_text(DATA)
-        && is_text(MEDIA)
-        && encoding.as_deref() == Some(ENCODING.1)
+    document
+        .root()
+        .is_ok_and(|root| binary_parts(root).is_some())
 }
 
 #[cfg(test)]

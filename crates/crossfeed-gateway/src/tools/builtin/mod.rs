@@ -3,6 +3,7 @@
 mod inspect;
 mod page;
 mod read;
+mod save;
 mod stored;
 
 use super::{
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, quoted};
 use crossfeed_output_schema::{INSPECTOR, inspector};
 use crossfeed_projection::nearest;
-use crossfeed_wire::{ErrorBody, ErrorCode};
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
 use serde_json::{Value, json};
 
 /// Characters of an unknown parameter that are quoted.
@@ -28,13 +29,17 @@ pub(super) const INSPECT: &str = INSPECTOR;
 pub(super) const READ: &str = "read_result";
 /// Lists the stored results.
 pub(super) const LIST: &str = "list_results";
+/// Saves a stored result as a file.
+pub(super) const SAVE: &str = "save_result";
 
-/// Their names, the inspector's first. Results are listed only to who cannot see those of others.
-pub(super) fn offered(tools: ExtraTools, may_list: bool) -> Vec<&'static str> {
+/// Their names, the inspector's first. Results are listed only to who cannot see those of others; they are saved where
+/// there is a directory for it.
+pub(super) fn offered(tools: ExtraTools, may_list: bool, may_save: bool) -> Vec<&'static str> {
     let all = [
         (INSPECT, tools.inspect),
         (READ, tools.read),
         (LIST, tools.list && may_list),
+        (SAVE, may_save),
     ];
     let offered = all.into_iter().filter(|(_, offered)| *offered);
     offered.map(|(name, _)| name).collect()
@@ -45,10 +50,16 @@ pub(super) fn definition(name: &str) -> Value {
     let mut tool = match name {
         READ => read_result(),
         LIST => list_results(),
+        SAVE => save_result(),
         _ => inspector(),
     };
+    let mut hints = json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false});
+    if name == SAVE {
+        hints["readOnlyHint"] = json!(false);
+        // It may be told to replace a file.
+        hints["destructiveHint"] = json!(true);
+    }
     if let Some(tool) = tool.as_object_mut() {
-        let hints = json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false});
         tool.insert("annotations".to_owned(), hints);
     }
     tool
@@ -145,6 +156,27 @@ impl Arguments {
     }
 }
 
+/// The call whose result is named.
+fn call_id_of(shared: &Shared, arguments: &Arguments) -> Result<CallId, ErrorBodies> {
+    const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
+    let Some(call_id) = arguments.text("call_id")? else {
+        let message = "the required parameter `call_id` is missing";
+        let code = ErrorCode::ArgumentsInvalid;
+        return Err(refusal::body(code, message, HOW_TO_NAME));
+    };
+    // An id that was never given out is not even looked up.
+    let id = CallId::parse(call_id).ok();
+    let id = id.filter(|id| shared.place.ids.may_be(id.as_str()));
+    id.ok_or_else(|| {
+        let start: String = call_id.chars().take(MAX_QUOTED_CHARS).collect();
+        let message = format!(
+            "no result of call {} is known in this session",
+            quoted(&start)
+        );
+        refusal::body(ErrorCode::ResultUnknown, message, HOW_TO_NAME)
+    })
+}
+
 /// The answer to a call of one of them; an error is an answer, too. `is_model`: a model may read it.
 pub(super) async fn answer(
     shared: &Shared,
@@ -177,6 +209,14 @@ async fn answered(
     match name {
         READ => read::answer(shared, &arguments, is_model).await,
         LIST => stored::answer(shared, &arguments).await,
+        SAVE => match &shared.tools.saves {
+            Some(directory) => save::answer(shared, directory, &arguments, is_model).await,
+            None => Err(refusal::body(
+                ErrorCode::ToolUnknown,
+                "there is no directory to save results in",
+                "read the result with `read_result`",
+            )),
+        },
         _ => inspect::answer(shared, &arguments),
     }
 }
@@ -215,6 +255,24 @@ fn list_results() -> Value {
                 "offset": {"type": "integer", "minimum": 0, "default": 0},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
             },
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn save_result() -> Value {
+    json!({
+        "name": SAVE,
+        "description": "Saves a stored tool result by its `_toolCallId`, or what `select` picks of it, as a file for the user's other programs: text as text, images and other binary data as bytes, the rest as JSON. Answers with path, bytes and SHA-256.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "call_id": {"type": "string", "description": "the `_toolCallId` of the result"},
+                "select": {"type": "string", "description": "a JMESPath expression, e.g. `items[*].url`"},
+                "path": {"type": "string", "description": "where, e.g. `reports/june.json`"},
+                "overwrite": {"type": "boolean", "default": false, "description": "replaces a file that was not saved by you"},
+            },
+            "required": ["call_id", "path"],
             "additionalProperties": false,
         },
     })

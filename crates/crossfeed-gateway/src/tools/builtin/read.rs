@@ -1,7 +1,7 @@
 //! `read_result`: a stored result, or a part of it, within a budget of tokens: page by page where it is more.
 
 use super::{
-    Arguments,
+    Arguments, call_id_of,
     page::{PageRequest, page},
 };
 use crate::{
@@ -14,9 +14,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::{ProjectOptions, RenderOptions};
-use crossfeed_json::quoted;
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_wire::{CallId, ErrorCode};
 
 /// The fewest tokens of a page: its frame fits.
 const MIN_TOKENS: usize = 50;
@@ -24,7 +22,6 @@ const MIN_TOKENS: usize = 50;
 /// configuration says nothing.
 const WINDOW: usize = 200_000;
 const SHARE: usize = 30;
-const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
 
 /// Answers with what is asked for.
 pub(super) async fn answer(
@@ -32,11 +29,7 @@ pub(super) async fn answer(
     arguments: &Arguments,
     is_model: bool,
 ) -> Result<Bytes, ErrorBodies> {
-    let Some(call_id) = arguments.text("call_id")? else {
-        let message = "the required parameter `call_id` is missing";
-        let code = ErrorCode::ArgumentsInvalid;
-        return Err(refusal::body(code, message, HOW_TO_NAME));
-    };
+    let id = call_id_of(shared, arguments)?;
     let select = arguments.text("select")?;
     let fields = arguments.texts("fields")?;
     let offset = arguments.count("offset")?.unwrap_or_default();
@@ -45,14 +38,6 @@ pub(super) async fn answer(
     let budget = budget.unwrap_or(RenderOptions::default().whole_tokens);
     let window = shared.tools.config.context_window.unwrap_or(WINDOW);
     let budget = budget.clamp(MIN_TOKENS, (window / 100 * SHARE).max(MIN_TOKENS));
-    // An id that was never given out is not even looked up.
-    let id = CallId::parse(call_id).ok();
-    let Some(id) = id.filter(|id| shared.place.ids.may_be(id.as_str())) else {
-        let call_id = quoted(&call_id.chars().take(64).collect::<String>());
-        let message = format!("no result of call {call_id} is known in this session");
-        let code = ErrorCode::ResultUnknown;
-        return Err(refusal::body(code, message, HOW_TO_NAME));
-    };
     let session = shared.session();
     let wanted = PageRequest {
         select: select.map(str::to_owned),

@@ -1,6 +1,9 @@
 //! Whose data something holds: names of tools (`server/tool`), as they stand beside a result.
 
-use crate::pattern::{fits, may_fit};
+use crate::{
+    config::FILES,
+    pattern::{fits, may_fit},
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +63,13 @@ impl Sources {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    pub(super) fn insert(&mut self, tool: &str) {
+    pub(in crate::tools) fn insert(&mut self, tool: &str) {
         self.tools.insert(tool.to_owned());
+    }
+
+    /// The data of any tool of a server.
+    pub(in crate::tools) fn insert_any_of(&mut self, server: &str) {
+        self.begins.insert(format!("{server}/"));
     }
 
     pub(in crate::tools) fn extend(&mut self, other: &Self) {
@@ -93,14 +101,15 @@ impl Sources {
         tools.chain(self.begins.iter().map(|begins| Source::Begins(begins)))
     }
 
-    /// Whether all are of these servers: what a tool of another name stands for by now is unknown.
+    /// Whether all are of these servers, or files: what a tool of another name stands for by now is unknown.
     pub(super) fn are_of(&self, servers: &[String]) -> bool {
         self.iter().all(|source| {
             let (Source::Tool(name) | Source::Begins(name)) = source;
             let server = server_of(name).strip_suffix('/');
             match source {
                 Source::Begins("") => true,
-                _ => server.is_some_and(|own| servers.iter().any(|server| server == own)),
+                _ => server
+                    .is_some_and(|own| own == FILES || servers.iter().any(|server| server == own)),
             }
         })
     }

@@ -99,9 +99,13 @@ impl Terms {
     fn add_to(self, digest: &mut Sha256) {
         digest.update(self.choice.as_str());
         let Offers {
-            templates, edits, ..
+            templates,
+            edits,
+            files,
+            resources,
+            ..
         } = self.offers;
-        let flags = [self.takes_references, templates, edits].map(u8::from);
+        let flags = [self.takes_references, templates, edits, files, resources].map(u8::from);
         digest.update([0]);
         digest.update(flags);
         digest.update(self.view.as_str());
@@ -232,6 +236,7 @@ impl Listings {
             Arc::clone(config),
         );
         let given = Arc::clone(&before);
+        let own = tools.own_tools(audience.may_list);
         let permit = if bytes > LARGE {
             Arc::clone(&self.permits).acquire_owned().await.ok()
         } else {
@@ -240,7 +245,7 @@ impl Listings {
         let made = move || {
             let _permit = permit;
             let began = cpu_time();
-            let listing = listing(&config, rewritten, &audience, (&naming, &given));
+            let listing = listing(&config, rewritten, own, &audience, (&naming, &given));
             (listing, cpu_time().saturating_sub(began))
         };
         let (mut listing, time) = apart(bytes, made).await;
@@ -352,6 +357,7 @@ pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> impl Itera
 fn listing(
     config: &GatewayConfig,
     lists: Vec<(ServerList, Rewriting)>,
+    own_tools: Vec<&'static str>,
     audience: &Audience,
     (naming, before): (&Naming, &Arc<Bindings>),
 ) -> Listing {
@@ -406,7 +412,7 @@ fn listing(
     let extra = if own.is_empty() || !audience.reader.takes_references {
         Vec::new()
     } else {
-        builtin::offered(config.extra_tools, audience.may_list)
+        own_tools
     };
     let (shown, bindings) = naming.give(before, &own, &extra);
     let mut shown = shown.into_iter();

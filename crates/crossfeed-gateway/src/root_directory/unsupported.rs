@@ -1,0 +1,47 @@
+//! Where no root can be opened.
+
+use super::{Existing, FileDigest, FileError, RelativePath};
+use std::{convert::Infallible, fs::File, io, path::Path};
+
+/// A directory beneath which files are read and written.
+#[derive(Debug)]
+pub struct RootDirectory(Infallible);
+
+impl RootDirectory {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    ///
+    /// Always: nothing was tried on this system.
+    pub fn open(_: &Path) -> io::Result<Self> {
+        let reason = "files beneath a directory are read and written on Unix only";
+        Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+    }
+
+    /// Opens a regular file to read it.
+    ///
+    /// # Errors
+    ///
+    /// None: there is no root.
+    pub fn open_file(&self, _: &RelativePath) -> Result<File, FileError> {
+        match self.0 {}
+    }
+
+    /// Reads a regular file of at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// None: there is no root.
+    pub fn read(&self, _: &RelativePath, _: u64) -> Result<Vec<u8>, FileError> {
+        match self.0 {}
+    }
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    ///
+    /// None: there is no root.
+    pub fn write(&self, _: &RelativePath, _: &[u8], _: Existing) -> Result<FileDigest, FileError> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,196 @@
+//! Files beneath the configured roots.
+
+use crate::{
+    apart::blocking,
+    budget::{Account, Charge, Purpose},
+    config::FilesConfig,
+    root_directory::{FileError, RelativePath, RootDirectory},
+};
+use bytes::Bytes;
+use crossfeed_core::InputError;
+use percent_encoding::percent_decode_str;
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+/// The bytes that are read at once.
+const PART_BYTES: usize = 64 << 10;
+
+/// The files of a gateway.
+pub(in crate::tools) struct Files {
+    roots: Arc<[Root]>,
+    most: u64,
+}
+
+/// A directory beneath which files are read.
+struct Root {
+    path: PathBuf,
+    /// Opened on first use.
+    opened: OnceLock<RootDirectory>,
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+pub(super) struct ReadFile {
+    /// Charged as long as anything refers to them.
+    pub(super) bytes: Bytes,
+    /// Its path beneath its root.
+    pub(super) path: String,
+}
+
+impl Files {
+    pub(in crate::tools) fn new(config: &FilesConfig) -> Self {
+        let root = |path: &PathBuf| Root {
+            path: path.clone(),
+            opened: OnceLock::new(),
+        };
+        Self {
+            roots: config.roots.iter().map(root).collect(),
+            most: config.max_bytes,
+        }
+    }
+
+    /// Reads a file by a path beneath a root, relative or absolute, or by a `file:` URI. A relative path is that of the
+    /// first root that has such a file.
+    pub(super) async fn read(
+        &self,
+        name: &str,
+        account: &Arc<Account>,
+    ) -> Result<ReadFile, InputError> {
+        let (roots, most) = (Arc::clone(&self.roots), self.most);
+        let name = path_of(name)?;
+        let charge = account.nothing();
+        blocking(move || read(&roots, &name, most, charge)).await
+    }
+}
+
+/// A path, that of a `file:` URI decoded.
+fn path_of(name: &str) -> Result<String, InputError> {
+    let Some(rest) = strip_prefix_ignoring_case(name, "file:") else {
+        return Ok(name.to_owned());
+    };
+    let path = rest.strip_prefix("//").map_or(Some(rest), |rest| {
+        let path = strip_prefix_ignoring_case(rest, "localhost").unwrap_or(rest);
+        path.starts_with('/').then_some(path)
+    });
+    let is_whole = |path: &&str| path.starts_with('/') && !path.contains(['?', '#']);
+    let decoded = path
+        .filter(is_whole)
+        .and_then(|path| percent_decode_str(path).decode_utf8().ok());
+    match decoded {
+        Some(path) => Ok(path.into_owned()),
+        None => Err(refused("it is not the URI of a file of this machine")),
+    }
+}
+
+fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+fn read(roots: &[Root], name: &str, most: u64, mut charge: Charge) -> Result<ReadFile, InputError> {
+    let mut missing = Err(refused("it is outside of the directories that may be read"));
+    for root in roots {
+        let Some(beneath) = root.beneath(name) else {
+            continue;
+        };
+        let path = RelativePath::parse(beneath).map_err(|error| refused(&error.to_string()))?;
+        match root.open()?.open_file(&path) {
+            Err(FileError::NotFound) => missing = Err(failed(FileError::NotFound)),
+            Err(error) => return Err(failed(error)),
+            Ok(file) => {
+                let bytes = bytes_of(file, most, &mut charge)?;
+                return Ok(ReadFile {
+                    bytes: charge.hold(bytes),
+                    path: path.as_str().to_owned(),
+                });
+            }
+        }
+    }
+    missing
+}
+
+impl Root {
+    /// The part of a path beneath this root, which may be written out.
+    fn beneath<'n>(&self, name: &'n str) -> Option<&'n str> {
+        if !name.starts_with('/') {
+            return Some(name);
+        }
+        let within = |root: &Path| {
+            let root = root.to_str()?.trim_end_matches('/');
+            name.strip_prefix(root)?.strip_prefix('/')
+        };
+        within(&self.path).or_else(|| within(&fs::canonicalize(&self.path).ok()?))
+    }
+
+    fn open(&self) -> Result<&RootDirectory, InputError> {
+        if let Some(root) = self.opened.get() {
+            return Ok(root);
+        }
+        let root = RootDirectory::open(&self.path).map_err(|error| failed(error.into()))?;
+        Ok(self.opened.get_or_init(|| root))
+    }
+}
+
+/// What a file holds now, however long it says that it is.
+fn bytes_of(file: fs::File, most: u64, charge: &mut Charge) -> Result<Vec<u8>, InputError> {
+    let too_large = InputError::TooLarge { limit: most };
+    if file.metadata().map_err(|error| failed(error.into()))?.len() > most {
+        return Err(too_large);
+    }
+    let mut file = file.take(most.saturating_add(1));
+    let mut bytes = Vec::new();
+    let mut part = vec![0; PART_BYTES];
+    loop {
+        let read = match file.read(&mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error.into())),
+        };
+        if bytes.len() as u64 + read as u64 > most {
+            return Err(too_large);
+        }
+        if !charge.more(read, Purpose::Resolved) {
+            return Err(InputError::Unavailable {
+                why: "there is no memory for it now".to_owned(),
+                advice: "try again when other calls have returned, or name a smaller file"
+                    .to_owned(),
+            });
+        }
+        bytes.extend_from_slice(part.get(..read).unwrap_or_default());
+    }
+}
+
+fn refused(why: &str) -> InputError {
+    InputError::Refused {
+        why: why.to_owned(),
+        advice: "name a file by its path beneath the root, like `notes/today.md`".to_owned(),
+    }
+}
+
+fn failed(error: FileError) -> InputError {
+    match &error {
+        FileError::NotFound => InputError::Unavailable {
+            why: error.to_string(),
+            advice: "check the path: it begins at the root, and upper and lower case differ"
+                .to_owned(),
+        },
+        FileError::TooLarge { most } => InputError::TooLarge { limit: *most },
+        FileError::Io(source) => {
+            tracing::warn!(target: "crossfeed::gateway::tools", error = %source, "cannot read a file");
+            InputError::Unavailable {
+                why: error.to_string(),
+                advice: "name another file, or write the value in place of the reference"
+                    .to_owned(),
+            }
+        }
+        _ => refused(&error.to_string()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;
