@@ -25,6 +25,7 @@ mod project;
 mod records;
 mod report;
 mod resolve;
+mod results;
 mod retrieve;
 mod rewrite;
 mod runtime;
@@ -112,6 +113,7 @@ fn run(command: &Command, io: &mut Streams<'_>) -> Result {
         Command::Hints(args) => block_on(hints::run(args, io)),
         Command::Retrieve(args) => block_on(retrieve::run(args, io)),
         Command::Artifact(args) => block_on(artifact::run(&args.command, io)),
+        Command::Results(args) => block_on(results::run(&args.command, io)),
         Command::Resolve(args) => block_on(resolve::run(args, io)),
         Command::Project(args) => block_on(project::run(args, io)),
         Command::Summarize(args) => output_schema::summarize(args, io),

@@ -43,6 +43,9 @@ mod pages;
 #[cfg(unix)]
 #[path = "cli/places.rs"]
 mod places;
+#[cfg(unix)]
+#[path = "cli/results.rs"]
+mod results;
 #[path = "cli/schemas.rs"]
 mod schemas;
 #[path = "cli/shown.rs"]
@@ -1052,6 +1055,10 @@ fn help_is_an_answer() {
         &["summarize", "--help"],
         &["inspect", "--help"],
         &["learn", "--help"],
+        &["results", "--help"],
+        &["results", "ls", "--help"],
+        &["results", "get", "--help"],
+        &["results", "save", "--help"],
         &["trace", "--help"],
         &["trace", "sanitize", "--help"],
     ] {

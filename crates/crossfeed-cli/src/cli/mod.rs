@@ -3,11 +3,15 @@
 mod gateway;
 mod import;
 mod outputs;
+mod results;
 mod trace;
 
 pub(crate) use gateway::{Gateway, LogFormat};
 pub(crate) use import::Import;
 pub(crate) use outputs::{Inspect, Learn, Project, Summarize};
+pub(crate) use results::{
+    Kept, Results, ResultsCommand, ResultsGet, ResultsLs, ResultsSave, Wanted,
+};
 pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
 use crate::otlp::Endpoint;
@@ -70,6 +74,7 @@ pub(crate) enum Command {
     Retrieve(Retrieve),
     Resolve(Resolve),
     Artifact(Artifact),
+    Results(Results),
     Project(Project),
     Summarize(Summarize),
     Inspect(Inspect),

@@ -319,7 +319,7 @@ pub(super) fn engine(
     ] {
         *most = limits.message_bytes.min(*most);
     }
-    if config.edits {
+    if config.references.edits {
         options = options.with_edits(EditLimits::default().with_bytes(limits.message_bytes));
     }
     if let Some(window) = config.context_window {
@@ -366,6 +366,7 @@ pub(super) async fn gateway(
     }
     let tools = tools.with_records(store).await;
     let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
+    let tools = saving(tools, &config)?;
     let claim = match &config.session {
         Some(session) => SessionClaim::take(&tools, session)
             .await
@@ -376,6 +377,15 @@ pub(super) async fn gateway(
     let joined = gateway.join().await;
     joined.map_err(|error| UnusableStore::new(gateway.config(), &error))?;
     Ok((gateway, claim))
+}
+
+/// The tools with the directory in which results are saved, if there is to be one.
+pub(super) fn saving(tools: Tools, config: &GatewayConfig) -> Result<Tools> {
+    tools.with_save_directory().map_err(|error| {
+        let place = config.save_directory.as_deref().unwrap_or(Path::new(""));
+        let name = input::name(place);
+        CommandError::usage(format!("`saveDirectory`: cannot open {name}: {error}"))
+    })
 }
 
 /// The session is not this process's.

@@ -108,6 +108,7 @@ pub(super) async fn run(
 
     let engine = assemble::engine(&config, None, store::in_memory(&config));
     let tools = Tools::new(engine, Arc::new(config.clone()));
+    let tools = assemble::saving(tools, &config)?;
     let session = Some("check".to_owned());
     let tools = tools.for_caller(Caller::new(
         Principal::Local,

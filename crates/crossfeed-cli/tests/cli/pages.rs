@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The commands in blocks of `sh`, whose output no page shows; the file that runs each, and how.
-const RUN_ELSEWHERE: [(&str, &str, &str); 9] = [
+const RUN_ELSEWHERE: [(&str, &str, &str); 12] = [
     (
         "cargo run -p crossfeed-cli -- demo",
         ".ci/run",
@@ -52,6 +52,21 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 9] = [
         "crossfeed gateway --state ~/.local/state/crossfeed --session work -- uvx mcp-server-git",
         "crates/crossfeed-cli/tests/cli/lasting.rs",
         "fn the_local_client_goes_on_under_the_name_of_its_session",
+    ),
+    (
+        "crossfeed results ls --state /var/lib/crossfeed",
+        "crates/crossfeed-cli/tests/cli/results.rs",
+        "\"results\", \"ls\", \"--state\"",
+    ),
+    (
+        "crossfeed results get call_3 --state /var/lib/crossfeed --select 'items[*].url'",
+        "crates/crossfeed-cli/tests/cli/results.rs",
+        "\"call_1\", \"--session\", &first, \"--select\"",
+    ),
+    (
+        "crossfeed results save call_3 june.json --state /var/lib/crossfeed",
+        "crates/crossfeed-cli/tests/cli/results.rs",
+        "\"results\", \"save\", \"call_2\"",
     ),
     (
         "claude mcp add files -- crossfeed gateway -- npx -y @modelcontextprotocol/server-filesystem \"$PWD\"",
@@ -292,7 +307,13 @@ fn the_readme_compares_what_the_demo_sends() {
 #[test]
 fn configurations_that_are_shown_are_valid() {
     let page = fs::read_to_string(root().join("docs/gateway.md")).unwrap();
-    let config = configured(blocks(&page, "toml gateway.toml")[0]);
+    let [several, saving] = blocks(&page, "toml gateway.toml")[..] else {
+        panic!("two configurations are on the page");
+    };
+    let saving = configured(saving);
+    assert!(saving.result_resources && saving.save_directory.is_some());
+    assert_eq!(saving.flows[0].to, "crossfeed/*");
+    let config = configured(several);
     let names: Vec<_> = config.servers.iter().map(|server| &server.name).collect();
     assert_eq!(names, ["files", "tracker"]);
     assert_eq!(config.servers[1].deny, ["delete_*"]);
