@@ -112,11 +112,13 @@ fn tool_lists_grow_by_a_quarter_at_most() {
     figures += &all.row("`mcp` (the default)");
     let offered = [
         ("templates", usual.offers.with_templates(true)),
-        ("edits", usual.offers.with_edits(true)),
+        ("references.edits", usual.offers.with_edits(true)),
+        ("references.files", usual.offers.with_files(true)),
+        ("references.resources", usual.offers.with_resources(true)),
     ];
     for (key, offers) in offered {
         let sum = sum(&usual.clone().with_offers(offers));
-        figures += &sum.row(&format!("`mcp`, with `{key} = true`"));
+        figures += &sum.row(&format!("`mcp`, with `{key}`"));
     }
     for profile in Profile::ALL.into_iter().filter(|own| *own != Profile::Mcp) {
         figures += &sum(&options(profile)).row(&format!("`{profile}`"));

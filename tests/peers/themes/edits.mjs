@@ -25,7 +25,7 @@ export default async function edits(t) {
   const whole = page();
   writeFileSync(join(root, 'page.txt'), whole);
   const servers = { filesystem: filesystem(root) };
-  await t.using('a client, with edits switched on', () => stdio(servers, { options: { edits: true } }), async (client) => {
+  await t.using('a client, with edits switched on', () => stdio(servers, { options: { references: { edits: true } } }), async (client) => {
     let shown = 0;
     const call = async (name, args) => {
       const result = await client.callTool({ name, arguments: args });
@@ -64,7 +64,7 @@ export default async function edits(t) {
       const result = await call('write_file', { path, content: { $tool: id, $select: 'content', $edit: edit } });
       assert.equal(result.isError, true);
       assert.match(text(result), /does not occur/);
-      assert.match(text(result), /The ferry to the island leaves at eight/);
+      assert.match(text(result), /nearest passage.*The ferry to the island leaves at /);
       assert.throws(() => readFileSync(path));
     });
     await t.check('the digest of another result is refused', async () => {
@@ -73,7 +73,7 @@ export default async function edits(t) {
       assert.equal(result.isError, true);
       assert.match(text(result), new RegExp(digest));
     });
-    await t.check('a change of what was read again since is made, and told of', async () => {
+    await t.check('a change of what was read again since is made, and reported', async () => {
       const again = callId(await call('read_text_file', { path: join(root, 'page.txt') }));
       const content = { $tool: id, $select: 'content', $edit: [{ old: SENTENCE, new: CHANGED }] };
       const result = await call('write_file', { path: join(root, 'late.txt'), content });
@@ -86,7 +86,7 @@ export default async function edits(t) {
       const content = { $tool: callId(read), $select: 'content', $edit: [{ old: SENTENCE, new: CHANGED }] };
       const result = await client.callTool({ name: 'write_file', arguments: { path: join(root, 'never.txt'), content } });
       assert.equal(result.isError, true);
-      assert.match(text(result), /`edits` in the configuration/);
+      assert.match(text(result), /`references.edits` in the configuration/);
     });
   });
 }
