@@ -192,5 +192,6 @@ fn failed(error: FileError) -> InputError {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
