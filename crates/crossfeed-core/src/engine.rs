@@ -151,8 +151,8 @@ pub(crate) struct Inner {
     pub(crate) declared: DeclaredOutputs,
     pub(crate) accounts: Accounts,
     pub(crate) flights: Arc<Flights>,
-    /// Known where edits are on.
-    pub(crate) latest: LatestCalls,
+    /// Where edits are on.
+    pub(crate) latest: Option<LatestCalls>,
     /// Where the store has leases.
     pub(crate) leases: Option<Arc<LeaseKeeper>>,
 }
@@ -185,7 +185,7 @@ impl Engine {
             accounts: Accounts::new(options.telemetry.clone()),
             leases: LeaseKeeper::new(&store, &flights, options.telemetry.clone()),
             flights,
-            latest: LatestCalls::default(),
+            latest: options.edits.map(|_| LatestCalls::default()),
             options,
             store,
         }))

@@ -109,6 +109,16 @@ impl EditKind {
             Self::Text => "edit",
         }
     }
+
+    /// Its key with each sign and without: `$patch`, `_patch`, `patch`.
+    pub fn spellings(self) -> [&'static str; 3] {
+        let sentinel = match self {
+            Self::Patch => PATCH,
+            Self::Merge => MERGE,
+            Self::Text => EDIT,
+        };
+        [sentinel.dollar, sentinel.underscore, self.as_str()]
+    }
 }
 
 /// A change of the value of a reference, as it was written.
@@ -783,6 +793,12 @@ fn edit_of(edits: &[(EditKind, &str, &Value)]) -> Result<Option<Box<WrittenEdit>
     }
 }
 
+/// Whether a text may hold the key of what a reference names. [`read_string`] parses no other text as JSON.
+pub fn may_hold_source(text: &str) -> bool {
+    let mut keys = ["tool\"", "file\"", "resource\""].iter();
+    keys.any(|key| text.contains(key))
+}
+
 /// Reads a string argument that is exactly one serialised reference object; `None` when it is an
 /// ordinary string. `declared` is as for [`read_object`].
 ///
@@ -804,12 +820,7 @@ pub fn read_string(
     declared: &impl Fn(&str) -> bool,
 ) -> Result<Option<Filling>, Malformed> {
     let text = text.trim();
-    let has_source = || {
-        ["tool\"", "file\"", "resource\""]
-            .iter()
-            .any(|key| text.contains(key))
-    };
-    if !(text.starts_with('{') && text.ends_with('}') && has_source()) {
+    if !(text.starts_with('{') && text.ends_with('}') && may_hold_source(text)) {
         return Ok(None);
     }
     let Ok(Value::Object(object)) = serde_json::from_str(text) else {

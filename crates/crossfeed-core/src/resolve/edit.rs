@@ -1,12 +1,199 @@
 //! The edit of a reference, made on its value.
 
-use crate::arguments::Documents;
+use super::{
+    fill::{ResolvedValue, digits_of, failure},
+    origin::Origin,
+    plan::PlannedReference,
+    substitute::Substituter,
+};
+use crate::{
+    arguments::{Documents, Tree},
+    canonical::StoredItem,
+    error::{LimitError, ReferenceEditError},
+    failure::Error,
+    latest::same_call,
+    lineage::{ReferenceEdit, ReferenceSource},
+};
 use bytes::Bytes;
 use crossfeed_edit::{EditError, EditErrorKind, EditLimits, IsWithheld, Merge, Patch, TextEdits};
-use crossfeed_jmespath::{OutputTooLarge, View};
-use crossfeed_json::{Cursor, Document, Kind, quoted};
-use crossfeed_wire::reference::{EditKind, WrittenEdit};
+use crossfeed_jmespath::{OutputTooLarge, Unrepresentable, View};
+use crossfeed_json::{Cursor, Document, Kind, indexing_bytes, quoted};
+use crossfeed_wire::{
+    CallId,
+    reference::{EditKind, Malformed, WrittenEdit},
+};
 use std::collections::{HashMap, HashSet};
+
+impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
+    /// Makes the edit of a reference, if it has one and it was not made.
+    pub(super) fn edit(&mut self, reference: usize, arguments: &mut T) {
+        let plan = self.plan;
+        let planned = &plan.references[reference];
+        let (Some(planned_edit), Some(written)) = (&planned.edit, &planned.reference.edit) else {
+            return;
+        };
+        let Some(number) = self.numbers[reference] else {
+            return;
+        };
+        if self.values[number].source.edit.is_some() {
+            return;
+        }
+        let content = match &planned_edit.at {
+            None => None,
+            Some(at) => {
+                // It was there when the arguments were walked over.
+                let Some(content) = arguments.at_mut(at) else {
+                    let key = written.key.clone();
+                    let error = self.malformed(Malformed::EditInText(key), &planned.at);
+                    self.failures.push(failure(planned, error));
+                    self.numbers[reference] = None;
+                    return;
+                };
+                Some(content.take())
+            }
+        };
+        // What an edit holds that has failed is told, not that the edit fails without it.
+        if !planned_edit.is_plain && !self.failures.is_empty() {
+            self.numbers[reference] = None;
+            return;
+        }
+        self.numbers[reference] = match self.edited(planned, written, number, content) {
+            Ok(value) => {
+                self.values[number].uses -= 1;
+                self.values.push(value);
+                Some(self.values.len() - 1)
+            }
+            Err(error) => {
+                self.failures.push(failure(planned, error));
+                None
+            }
+        };
+    }
+
+    /// The value of a reference with the edit made.
+    fn edited(
+        &mut self,
+        planned: &'p PlannedReference,
+        written: &WrittenEdit,
+        number: usize,
+        content: Option<T>,
+    ) -> Result<ResolvedValue<'a, T>, Error> {
+        let context = self.context;
+        let (arena, documents) = (&context.arena.arena, &context.arena.documents);
+        let limits = context.limits;
+        limits.in_time()?;
+        let reserve = |bytes: usize| {
+            let reserved = arena.reservation().reserve(bytes);
+            reserved.map_err(LimitError::from)
+        };
+        let content = match content {
+            Some(content) => content.to_json(context.memory).map_err(LimitError::from)?,
+            None => written.content.to_string().into(),
+        };
+        reserve(content.len().saturating_add(indexing_bytes(&content)))?;
+        let content = Document::new(content);
+        let resolved = &self.values[number];
+        // The value is counted again as it comes out.
+        let room = self.left.saturating_add(resolved.counted);
+        let edits = limits.edits.copied().unwrap_or_default();
+        let edits = edits.with_bytes(edits.bytes.min(room));
+        let refused = |error| ReferenceEditError::Refused {
+            key: written.key.clone(),
+            error,
+        };
+        let root = content.root().map_err(LimitError::Unreadable)?;
+        let edit = Edit::read(written, root, &edits).map_err(refused)?;
+        let too_large = |_| self.too_large();
+        let view = match (&resolved.origin, resolved.value.as_view()) {
+            (Origin::Result(view), _) | (Origin::Default(_), Some(view)) => view.clone(),
+            (Origin::Default(default), None) => documents.view(default.to_string()),
+        };
+        let is_built = view.as_cursor().is_none();
+        let value = in_document(&view, documents, room).map_err(too_large)?;
+        if is_built {
+            reserve(
+                value
+                    .raw()
+                    .len()
+                    .saturating_add(indexing_bytes(value.raw())),
+            )?;
+        }
+        let seen = self.seen(planned, resolved)?;
+        let seen = seen.map(|seen| in_document(&seen, documents, room));
+        let seen = seen.transpose().map_err(too_large)?;
+        // What comes out; of a text that holds JSON also that, with its index, and what may be seen of it.
+        let copies = match view.kind() {
+            Kind::String => 4,
+            _ => 1,
+        };
+        let built = value.raw().len().saturating_mul(copies);
+        reserve(built.saturating_add(content.raw().len()))?;
+        let json = edit.apply(value, seen, &edits).map_err(refused)?;
+        reserve(indexing_bytes(&json))?;
+        let view = documents.view(json);
+        let built = T::from_view(&view, room);
+        let (value, size) = built.map_err(|error| match error {
+            Unrepresentable::Number(error) => Error::Limit(LimitError::Number(error)),
+            _ => self.too_large(),
+        })?;
+        self.left = room
+            .checked_sub(size.counted())
+            .ok_or_else(|| self.too_large())?;
+        let resolved = &self.values[number];
+        Ok(ResolvedValue {
+            tokens: context.tally.count_view(&view, size.json),
+            counted: size.counted(),
+            digits: (view.kind() == Kind::Number).then(|| digits_of(&view)),
+            source: ReferenceSource {
+                edit: Some(ReferenceEdit {
+                    kind: written.kind,
+                    bytes: content.raw().len(),
+                    superseded_by: self.superseded_by(planned),
+                }),
+                bytes_out: size.json,
+                ..resolved.source.clone()
+            },
+            origin: Origin::Result(view),
+            value,
+            uses: 1,
+        })
+    }
+
+    /// The later call with the same arguments as the one that a reference names.
+    fn superseded_by(&self, planned: &PlannedReference) -> Option<CallId> {
+        let stored = self.context.results.get(planned.wanted)?.as_ref().ok()?;
+        let StoredItem::Result(result) = stored.as_stored() else {
+            return None;
+        };
+        let (_, scope) = self.context.declared;
+        let same = same_call(scope, result)?;
+        let latest = self.context.latest?;
+        latest.after(&same, &planned.reference.call_id)
+    }
+
+    /// What may be seen of the value of a reference that passes it on unseen; `None` if that is all of it.
+    fn seen(
+        &self,
+        planned: &PlannedReference,
+        resolved: &ResolvedValue<'a, T>,
+    ) -> Result<Option<View<'a>>, Error> {
+        let context = self.context;
+        let is_bare = resolved.source.select.is_none() && !resolved.source.used_default;
+        let Some(Ok(whole)) = context.results.get(planned.wanted) else {
+            return Ok(None);
+        };
+        if !is_bare || !context.reveal.hides() {
+            return Ok(None);
+        }
+        let Some(shown) = whole.cut(context.reveal)? else {
+            return Ok(None);
+        };
+        let arena = context.arena;
+        let shown = arena.redacted.push_get(Box::new(shown));
+        let budget = context.limits.budget(shown.document(), &arena.arena);
+        Ok(Some(shown.views(&arena.arena, &budget)?.bare))
+    }
+}
 
 /// An edit as it was read.
 pub(super) enum Edit {
@@ -130,8 +317,7 @@ fn note_withheld(value: Cursor<'_>, seen: Cursor<'_>, withheld: &mut HashSet<u32
             false
         }
         (Kind::String, Kind::String) => value.as_str() != seen.as_str(),
-        (Kind::Array, _) => true,
-        (Kind::Object, _) => true,
+        (Kind::Array | Kind::Object, _) => true,
         _ => value.raw() != seen.raw(),
     };
     if is_other {
@@ -140,7 +326,7 @@ fn note_withheld(value: Cursor<'_>, seen: Cursor<'_>, withheld: &mut HashSet<u32
 }
 
 /// A value as a place in a document, which is written if it was built.
-pub(super) fn in_document<'a>(
+fn in_document<'a>(
     view: &View<'a>,
     documents: &'a Documents,
     most: usize,

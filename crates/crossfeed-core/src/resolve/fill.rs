@@ -106,6 +106,14 @@ pub(crate) struct FillLimits<'o> {
 }
 
 impl FillLimits<'_> {
+    /// Refuses more work once the time is over.
+    pub(super) fn in_time(&self) -> Result<(), LimitError> {
+        if Instant::now() > self.deadline {
+            return Err(LimitError::OutOfTime { limit: self.time });
+        }
+        Ok(())
+    }
+
     /// A budget for one selection from a document. It grows with the document and with the JSON that earlier
     /// selections opened.
     pub(crate) fn budget(&self, document: &Document, arena: &Arena) -> Budget {
@@ -161,7 +169,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
             Ok(value) => {
                 let malformed = refused_edit(planned, context.limits.edits.is_some());
                 let malformed = malformed.map(|it| plan.malformed_at(it, &planned.at).into());
-                match malformed.map_or_else(|| resolver.is_meant(planned), Err) {
+                let judged = malformed
+                    .map_or(Ok(()), Err)
+                    .and_then(|()| resolver.brings_nothing_withheld(planned))
+                    .and_then(|()| resolver.is_meant(planned));
+                match judged {
                     Ok(()) => Some(value),
                     Err(error) => {
                         failures.push(failure(planned, error));
@@ -421,13 +433,20 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         self.values.len() - 1
     }
 
+    /// Refuses a reference in an edit that would bring in what is withheld.
+    fn brings_nothing_withheld(&self, planned: &PlannedReference) -> Result<(), Error> {
+        if !planned.is_inner || planned.reference.select.is_some() {
+            return Ok(());
+        }
+        match self.result(planned)?.cut(self.context.reveal)? {
+            Some(_) => Err(ReferenceEditError::BringsWithheld.into()),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses a result that is not the one whose digest the reference names.
     fn is_meant(&mut self, planned: &PlannedReference) -> Result<(), Error> {
         let whole = self.result(planned)?;
-        let is_bare = planned.reference.select.is_none();
-        if planned.is_inner && is_bare && whole.hides_from(&whole.redacted(self.context.reveal)?) {
-            return Err(ReferenceEditError::BringsWithheld.into());
-        }
         let Some(based_on) = planned.reference.digest.as_deref() else {
             return Ok(());
         };
@@ -439,7 +458,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     self.context.needs_whole.set(true);
                     return Ok(());
                 }
-                self.in_time()?;
+                self.context.limits.in_time()?;
                 self.digests.entry(planned.wanted).or_insert(shown.digest())
             }
         };
@@ -451,15 +470,6 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             based_on: quotable(based_on).into_owned(),
         }
         .into())
-    }
-
-    /// Refuses what takes too long.
-    fn in_time(&self) -> Result<(), LimitError> {
-        let limits = self.context.limits;
-        if Instant::now() > limits.deadline {
-            return Err(LimitError::OutOfTime { limit: limits.time });
-        }
-        Ok(())
     }
 
     fn charge(&mut self, counted: usize) -> Result<(), LimitError> {
@@ -514,7 +524,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let arena = &context.arena.arena;
         let reference = &planned.reference;
         let whole = self.result(planned)?;
-        self.in_time()?;
+        context.limits.in_time()?;
         let key = (planned.wanted, select.is_some());
         if !self.opened.contains_key(&key) {
             let opened = self.open(whole, reference, select.is_some());

@@ -435,15 +435,8 @@ impl<'v> Walk<'v, '_> {
         edit: &WrittenEdit,
     ) -> Result<PlannedEdit, LimitError> {
         let first = self.plan.references.len();
-        let word = edit.kind.as_str();
-        let spellings = [
-            edit.key.clone(),
-            format!("${word}"),
-            format!("_{word}"),
-            word.to_owned(),
-        ];
         let content = written.and_then(|written| {
-            let mut spellings = spellings.iter();
+            let mut spellings = [&*edit.key].into_iter().chain(edit.kind.spellings());
             spellings.find_map(|key| Some((key, written.member(key)?)))
         });
         let text = edit.content.as_str().filter(|_| opens_text(edit));

@@ -33,6 +33,12 @@ impl UnredactedItem {
         })
     }
 
+    /// The redacted form, if it lacks some of the item.
+    pub(crate) fn cut(&self, policy: &RevealPolicy) -> Result<Option<StoredItem>, RevealError> {
+        let shown = self.redacted(policy)?;
+        Ok(self.hides_from(&shown).then_some(shown))
+    }
+
     /// The stored item: for hosts, and for references without a selector, which pass it on unseen.
     pub(crate) fn as_stored(&self) -> &StoredItem {
         &self.0

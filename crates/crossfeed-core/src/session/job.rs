@@ -237,7 +237,7 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
-            latest: self.tells_ids.then_some(&self.inner.latest),
+            latest: self.inner.latest.as_ref().filter(|_| self.tells_ids),
             memory: self.memory.as_ref(),
             needs_whole: &self.needs_whole,
             defaults: self.plan.spelling.default_spelling(),

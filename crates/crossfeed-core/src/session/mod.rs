@@ -323,11 +323,11 @@ impl Session {
         let Inner { store, options, .. } = &**self.inner();
         let reveal = &options.reveal;
         let tool = result.tool().filter(|_| reveal.hides()).map(str::to_owned);
-        let notes = options.edits.is_some() && !self.hides_ids;
-        let same = notes.then(|| same_call(&self.scope, &result)).flatten();
+        let latest = self.inner().latest.as_ref().filter(|_| !self.hides_ids);
+        let later = latest.and_then(|latest| Some((latest, same_call(&self.scope, &result)?)));
         let recorded = store.put(&self.scope, call_id, result).await?;
-        if let (Recorded::New, Some(same)) = (recorded, same) {
-            self.inner().latest.note(same, call_id);
+        if let (Recorded::New, Some((latest, call))) = (recorded, later) {
+            latest.note(call, call_id);
         }
         if recorded == Recorded::Unchanged
             && tool.is_some()

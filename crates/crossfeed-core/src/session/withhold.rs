@@ -91,10 +91,7 @@ impl ResolveJob {
     /// The redacted form of the item that a link refers to; `None` if nothing is withheld.
     fn shown_of(&self, link: &LineageEntry) -> Option<Result<StoredItem, RevealError>> {
         let whole = self.stored(&link.source)?;
-        match whole.redacted(&self.inner.options.reveal) {
-            Ok(shown) if !whole.hides_from(&shown) => None,
-            shown => Some(shown),
-        }
+        whole.cut(&self.inner.options.reveal).transpose()
     }
 
     /// The redacted form of the value that a link brought in; `None` if nothing is withheld, null if it cannot be

@@ -4,7 +4,7 @@ use super::budget::Presentation;
 use crate::{Offers, Profile, Spelling, Style, narrow, reflect::Parameters, rewrite_with};
 use crossfeed_schema::SchemaError;
 use serde_json::{Value, json};
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, sync::OnceLock};
 
 /// One way to show a tool.
 #[derive(Clone, Copy, Debug)]
@@ -49,14 +49,11 @@ pub(super) fn ladder(profile: Profile) -> Vec<Rung> {
 /// The forms that differ from what the rewriter knows again by itself; made once for each profile, since what references
 /// may offer makes many.
 pub(super) fn forms(profile: Profile) -> &'static [Form] {
-    static FORMS: LazyLock<Vec<(Profile, Vec<Form>)>> = LazyLock::new(|| {
-        let profiles = Profile::ALL.into_iter();
-        profiles
-            .map(|profile| (profile, forms_of(profile)))
-            .collect()
-    });
-    let own = FORMS.iter().find(|(own, _)| *own == profile);
-    own.map_or(&[], |(_, forms)| forms)
+    static FORMS: [OnceLock<Vec<Form>>; Profile::ALL.len()] =
+        [const { OnceLock::new() }; Profile::ALL.len()];
+    let mut all = Profile::ALL.into_iter().zip(&FORMS);
+    let own = all.find(|(own, _)| *own == profile);
+    own.map_or(&[], |(_, forms)| forms.get_or_init(|| forms_of(profile)))
 }
 
 fn forms_of(profile: Profile) -> Vec<Form> {
