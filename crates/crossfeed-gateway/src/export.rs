@@ -1,6 +1,7 @@
 //! What a stored result is outside of the gateway: what a file or a resource holds of it.
 //!
-//! It is what a reference to the result brings, so that it is bounded, and without what is withheld.
+//! It is what a reference to the result brings, so that it is bounded. What the configuration withholds was taken out when
+//! the result arrived.
 
 use crate::apart::apart;
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -4,7 +4,10 @@
 use super::{Node, Tree as _};
 use crate::{error::LimitError, shape::kind_of};
 use crossfeed_json::{Cursor, Key, Kind, is_deeper};
-use crossfeed_wire::{Pointer, reference::is_copied};
+use crossfeed_wire::{
+    Pointer,
+    reference::{is_copied, may_hold_source},
+};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashSet};
 
@@ -40,7 +43,7 @@ impl Room {
 
     /// Takes the room for a text that may be the JSON of a reference.
     pub(crate) fn take_text(&mut self, text: &str) -> Result<(), LimitError> {
-        if !text.contains("tool\"") {
+        if !may_hold_source(text) {
             return Ok(());
         }
         self.take_json(text)

@@ -431,3 +431,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_reference_to_an_input_in_a_text_takes_room_as_one_to_a_call_does() {
+    run(async {
+        let options = EngineOptions::default().with_max_argument_bytes(10_000);
+        let session = Engine::in_memory(options).session(Scope::parse("t", "p", "s").unwrap());
+        for key in ["$tool", "$file", "$resource"] {
+            let reference = json!({key: "a", "$default": vec![0; 20_000]});
+            let arguments = json!({"x": reference.to_string()});
+            let error = session.resolve_json(arguments.to_string(), None).await;
+            let code = error.unwrap_err().failures()[0].error.code();
+            assert_eq!(code.as_str(), "limit.exceeded", "{key}");
+        }
+    });
+}
