@@ -1,11 +1,12 @@
-// Fetch, edit, write back: one sentence of a large page changes, and nothing else of it passes through the model.
+// Fetch, edit, write back: one sentence of a large page changes, and nothing else of it passes through the model. And a
+// large file goes into an argument, of which the model writes the name.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../lib/checks.mjs';
 import { scratch } from '../lib/gateway.mjs';
 import { callId, text } from '../lib/raw.mjs';
-import { stdio } from '../lib/sdk.mjs';
+import { stdio, types } from '../lib/sdk.mjs';
 import { filesystem } from './filesystem.mjs';
 
 const SENTENCE = 'The ferry to the island leaves at eight.';
@@ -89,4 +90,47 @@ export default async function edits(t) {
       assert.match(text(result), /`references.edits` in the configuration/);
     });
   });
+  await inputs(t, servers, root);
+}
+
+/** A client of an era, whose roots are those in `roots` when it is asked. */
+function rooted(stateless, roots) {
+  const list = () => ({ roots: roots.map((path) => ({ uri: `file://${path}`, name: 'root' })) });
+  const prepare = (client) => client.setRequestHandler(stateless ? 'roots/list' : types.ListRootsRequestSchema, list);
+  return { stateless, prepare, capabilities: { roots: {} } };
+}
+
+async function inputs(t, servers, root) {
+  for (const name of ['in', 'out']) mkdirSync(join(root, name));
+  const whole = page().padEnd(300_000, '\n');
+  writeFileSync(join(root, 'in', 'large.txt'), whole);
+  const options = { references: { files: join(root, 'in') } };
+  for (const stateless of [false, true]) {
+    const era = stateless ? 'without sessions' : 'with sessions';
+    const roots = [root];
+    await t.using(`a client ${era}, with files switched on`, () => stdio(servers, { options, ...rooted(stateless, roots) }), async (client) => {
+      const put = async (path) => {
+        const written = { path, content: null, _refs: { content: { _file: 'large.txt' } } };
+        const result = await client.callTool({ name: 'write_file', arguments: written });
+        return [result, Buffer.byteLength(JSON.stringify(written)), Buffer.byteLength(JSON.stringify(result))];
+      };
+      await client.listTools();
+      await t.check(`a file of 330 KB goes into an argument, ${era}`, async () => {
+        const path = join(root, 'out', `${stateless}.txt`);
+        const [result, sent, shown] = await put(path);
+        assert.notEqual(result.isError, true, text(result));
+        const copied = readFileSync(path);
+        assert.ok(copied.equals(Buffer.from(whole)));
+        assert.ok(sent + shown < 1_000, `${sent} and ${shown} bytes`);
+        t.note('seen', `a file in an argument, ${era}`, 0, `${copied.length} bytes reached the server; ${sent} bytes of arguments and ${shown} bytes of results passed the model`);
+      });
+      await t.check(`roots of the client narrow what is read, ${era}`, async () => {
+        roots[0] = join(root, 'out');
+        const [result] = await put(join(root, 'out', 'never.txt'));
+        assert.equal(result.isError, true);
+        assert.match(text(result), /outside of the roots of the client/);
+        assert.throws(() => readFileSync(join(root, 'out', 'never.txt')));
+      });
+    });
+  }
 }

@@ -6,15 +6,15 @@ use super::{
     connection_set::{ConnectionSet, LateList},
     fault,
     initialize::{START_GRACE, some_settled},
+    inputs::{RequestInputs, without_roots},
     merge_lists::all_pages,
-    resources::CallResources,
 };
 use crate::{
     apart::read_apart,
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
-    tools::{Call, FetchedList, Reader, ServerList, inputs::ResourceReader},
+    tools::{Call, FetchedList, Reader, ServerList},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -219,14 +219,18 @@ impl Request {
             let result = fault::tool(&server, &error, false, is_stateless);
             return Ok(Some(result));
         }
-        let resources = self.side.tools.takes_resources().then(|| {
-            let reader = CallResources {
-                request: self.clone(),
-                meta,
-            };
-            Arc::new(reader) as Arc<dyn ResourceReader>
-        });
-        match self.side.tools.call_with(params, resources).await {
+        let (params, roots) = without_roots(&message, params).await;
+        let inputs = RequestInputs {
+            request: self.clone(),
+            meta,
+            roots,
+        };
+        match self
+            .side
+            .tools
+            .call_with(params, Some(Arc::new(inputs)))
+            .await
+        {
             Call::Answered(result) => Ok(Some(result)),
             Call::Refused(error) => Err(error.into()),
             Call::Forward(forward) => {

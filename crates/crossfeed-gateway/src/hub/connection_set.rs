@@ -37,6 +37,8 @@ pub(super) struct ConnectionSet {
     pub(super) links: Vec<Arc<ServerConnection>>,
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
+    /// Whether the client of the session says that it has roots.
+    pub(super) has_roots: bool,
     /// Whether other processes may list for its clients, too.
     is_elsewhere_too: bool,
     prompts: Mutex<Prompts>,
@@ -138,10 +140,12 @@ impl ConnectionSet {
             ..Prompts::default()
         };
         let is_elsewhere_too = gateway.tools.is_one_of_several(revision);
+        let roots = members::get(params, &["capabilities", "roots"]);
         Arc::new(Self {
             links,
             tools,
             revision,
+            has_roots: roots.is_some_and(|roots| roots.starts_with(b"{")),
             is_elsewhere_too,
             prompts: Mutex::new(prompts),
             resources: Mutex::new(Resources::new(&client.account, is_elsewhere_too)),

@@ -15,6 +15,7 @@ mod connection_set;
 mod fault;
 mod handshake;
 mod initialize;
+mod inputs;
 mod kept;
 mod merge_lists;
 mod outbox;

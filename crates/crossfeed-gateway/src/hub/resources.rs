@@ -15,9 +15,7 @@ use crate::{
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
-    tools::inputs::{ReadResource, ResourceError, ResourceReader},
 };
-use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
@@ -237,11 +235,17 @@ impl ConnectionSet {
     }
 
     /// The server that listed a resource itself, or linked to it, under the same condition.
-    fn settled_lister(&self, uri: &str) -> Option<usize> {
+    pub(super) fn settled_lister(&self, uri: &str) -> Option<usize> {
         let resources = self.resources.lock();
         let (server, by) = resources.listed.find(uri)?;
         let is_settled = by == Basis::List && !resources.is_ordered || resources.is_learnt;
         is_settled.then_some(server)
+    }
+
+    /// The same without that condition.
+    pub(super) fn lister(&self, uri: &str) -> Option<usize> {
+        let found = self.resources.lock().listed.find(uri);
+        found.map(|(server, _)| server)
     }
 
     /// Claims the resources, or templates, of a page for its server.
@@ -314,54 +318,6 @@ impl ConnectionSet {
         }
         for uri in read_apart(result, links_of).await {
             self.claim_by_link(link, &uri);
-        }
-    }
-}
-
-/// Reads the resources that references of a call name.
-pub(super) struct CallResources {
-    pub(super) request: Request,
-    /// The `_meta` of the call.
-    pub(super) meta: Option<Bytes>,
-}
-
-#[async_trait]
-impl ResourceReader for CallResources {
-    /// Asks the server that listed the URI, or whose tool linked to it. A template does not make a URI known: one of
-    /// `file:///{path}` would make all of them so.
-    async fn read(&self, uri: &str) -> Result<ReadResource, ResourceError> {
-        let request = &self.request;
-        let mut owner = request.side.settled_lister(uri);
-        if owner.is_none() {
-            request.learn_all_resources(self.meta.as_ref()).await;
-            let named = request.side.resources.lock().listed.find(uri);
-            owner = named.map(|(server, _)| server);
-        }
-        // A link makes a URI known. Who is asked is as for any other request: a template outweighs a link.
-        let asked = owner.map(|known| request.side.owner_of_resource(uri).unwrap_or(known));
-        let link = asked.and_then(|server| request.side.link(server));
-        let link = link.ok_or(ResourceError::Unlisted)?;
-        let params = asking(self.meta.as_ref()).await;
-        let params = params.as_ref().unwrap_or(&EMPTY);
-        let quoted = crossfeed_json::quoted(uri).into_bytes().into();
-        let params = members::with_members(params, &[("uri", quoted)]);
-        let until = Some(Instant::now() + START_GRACE);
-        let page = request.page(link, method::READ_RESOURCE, Some(&params), until);
-        match page.await {
-            Ok(result) => Ok(ReadResource {
-                server: link.server,
-                result,
-            }),
-            Err(failure) => {
-                tracing::info!(
-                    target: "crossfeed::gateway",
-                    server = %link.name,
-                    reason = failure.reason(),
-                    "cannot read a resource"
-                );
-                let why = format!("server `{}`: {}", link.name, failure.reason());
-                Err(ResourceError::Failed(why))
-            }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     Call, Forward, Pending, binary, builtin,
     client::{ClientTools, NameLookup, Shared},
     flow::{self, FlowError, Sources},
-    inputs::{CallInputs, ResourceReader},
+    inputs::{CallInputs, ClientRoots, InputReader},
     list::Offered,
     params::Params,
     reader::ReaderHints,
@@ -59,18 +59,19 @@ pub(super) struct PreparedCall {
 }
 
 impl ClientTools {
-    /// What becomes of a call, by the `params` of its `tools/call`. Its references name no resources.
+    /// What becomes of a call, by the `params` of its `tools/call`. Its references name no resources, and no roots of a
+    /// client narrow its files.
     pub async fn call(&self, params: Bytes) -> Call {
         self.call_with(params, None).await
     }
 
-    /// The same with what reads the resources that its references name.
+    /// The same with what reads the inputs that its references name.
     pub(crate) async fn call_with(
         &self,
         params: Bytes,
-        resources: Option<Arc<dyn ResourceReader>>,
+        inputs: Option<Arc<dyn InputReader>>,
     ) -> Call {
-        match forwarded(&self.shared, params, resources).await {
+        match forwarded(&self.shared, params, inputs).await {
             Ok(forward) => Call::Forward(forward),
             Err(unsent) => unsent,
         }
@@ -85,7 +86,7 @@ fn not_valid(message: String) -> Call {
 async fn forwarded(
     shared: &Arc<Shared>,
     params: Bytes,
-    resources: Option<Arc<dyn ResourceReader>>,
+    inputs: Option<Arc<dyn InputReader>>,
 ) -> Result<Forward, Call> {
     let refused = |bodies: ErrorBodies| Call::Answered(shared.refused(bodies));
     let invalid = |message: String| Err(not_valid(message));
@@ -172,9 +173,12 @@ async fn forwarded(
         (Some(round), _) => round,
         (None, Some(arguments)) => {
             let view = reader.view(offered.server);
-            let inputs = CallInputs::new(shared, resources);
+            let inputs = Arc::new(CallInputs::new(shared, inputs));
             let written = arguments.clone();
-            let ready = ready(shared, begun.as_ref(), &offered, written, (view, inputs)).await;
+            let ready = ready(shared, begun.as_ref(), &offered, written, (view, &inputs)).await;
+            if ready.is_err() && inputs.needs_roots() {
+                return Err(Call::Answered(ClientRoots::question()));
+            }
             ready.map_err(counted)?
         }
         (None, None) => PreparedCall::default(),
@@ -358,7 +362,7 @@ async fn ready(
     begun: Result<&InFlight, &NoCallId>,
     offered: &Arc<Offered>,
     written: Bytes,
-    (view, inputs): (View, CallInputs),
+    (view, inputs): (View, &Arc<CallInputs>),
 ) -> Result<PreparedCall, ErrorBodies> {
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
@@ -382,10 +386,9 @@ async fn ready(
             return ready.ok_or_else(|| why.clone());
         }
     };
-    let inputs = Arc::new(inputs);
     let mut session = session
         .clone()
-        .with_inputs(Arc::<CallInputs>::clone(&inputs));
+        .with_inputs(Arc::<CallInputs>::clone(inputs));
     // A program writes what it means.
     if view == View::Program {
         session = session.with_exact_references();

@@ -1,5 +1,6 @@
 //! One client: its requests, the requests of servers to it, and where its messages go.
 
+mod ask;
 mod notifications;
 mod requests;
 mod servers;
@@ -35,7 +36,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
-use tokio::{task::AbortHandle, time::Instant};
+use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 
 /// The path of a request's progress token.
 const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
@@ -107,6 +108,8 @@ pub(super) struct State {
     ended: VecDeque<Fingerprint>,
     fingerprints: Fingerprints,
     asked: HashMap<u64, ServerRequest>,
+    /// What the gateway itself asked, by its number, and who waits for the answer.
+    asked_by_gateway: HashMap<u64, oneshot::Sender<Message>>,
     pub(super) asks: u64,
     /// When its last request came or ended.
     pub(super) used: Option<Instant>,
@@ -467,6 +470,7 @@ impl HubClient for Client {
             let is_end_of_all = std::mem::replace(&mut state.is_closed, true);
             let pre_init_queue = state.pre_init_queue.take().unwrap_or_default();
             state.asked.clear();
+            state.asked_by_gateway.clear();
             state.by_id.clear();
             state.rooms.clear();
             for running in state.running.values_mut() {

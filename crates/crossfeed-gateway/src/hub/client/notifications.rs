@@ -88,18 +88,21 @@ impl Client {
         }
     }
 
-    /// The answer to what a server asked.
+    /// The answer to what a server asked, or the gateway.
     pub(super) async fn reply_of_client(&self, message: Message) {
-        let asked = message
-            .id()
-            .and_then(Id::as_number)
-            .and_then(|id| self.state.lock().asked.remove(&id));
-        match asked {
-            Some(asked) => {
+        let number = message.id().and_then(Id::as_number);
+        let (asked, waiting) = number.map_or((None, None), |number| {
+            let mut state = self.state.lock();
+            let asked = state.asked.remove(&number);
+            (asked, state.asked_by_gateway.remove(&number))
+        });
+        match (asked, waiting) {
+            (Some(asked), _) => {
                 let answer = message.with_id(asked.id);
                 asked.link.reply(answer, asked.connection).await;
             }
-            None => tracing::debug!(
+            (None, Some(waiting)) => drop(waiting.send(message)),
+            (None, None) => tracing::debug!(
                 target: "crossfeed::gateway",
                 "ignored a client's answer to an unknown request"
             ),

@@ -222,13 +222,10 @@ impl Client {
             Some(id) => link.serial_of(id),
             None => link.running(alone),
         };
-        let reply = serial.and_then(|serial| self.id_and_reply(serial));
-        if let Some((_, reply)) = reply
-            && reply.send(message.clone()).await.is_ok()
-        {
-            return true;
+        match serial {
+            Some(serial) => self.send_within(serial, message).await,
+            None => self.outlet.send(message).await.is_ok(),
         }
-        self.outlet.send(message).await.is_ok()
     }
 
     /// Tells the client that a list has changed.

@@ -18,6 +18,7 @@ mod progress;
 mod replicas;
 mod resources;
 mod restart;
+mod roots;
 mod several_servers;
 mod stuck;
 mod tasks;

@@ -1,5 +1,6 @@
 //! Files beneath the configured roots.
 
+use super::ClientRoots;
 use crate::{
     apart::blocking,
     budget::{Account, Charge, Purpose},
@@ -10,6 +11,7 @@ use bytes::Bytes;
 use crossfeed_core::InputError;
 use percent_encoding::percent_decode_str;
 use std::{
+    borrow::Cow,
     fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
@@ -29,7 +31,14 @@ pub(in crate::tools) struct Files {
 struct Root {
     path: PathBuf,
     /// Opened on first use.
-    opened: OnceLock<RootDirectory>,
+    opened: OnceLock<OpenRoot>,
+}
+
+/// A root that is open.
+struct OpenRoot {
+    directory: RootDirectory,
+    /// Its path without links.
+    path: PathBuf,
 }
 
 /// What was read of a file.
@@ -54,24 +63,36 @@ impl Files {
     }
 
     /// Reads a file by a path beneath a root, relative or absolute, or by a `file:` URI. A relative path is that of the
-    /// first root that has such a file.
+    /// first root that has such a file. The client's own roots, if it has any, narrow what may be read.
     pub(super) async fn read(
         &self,
         name: &str,
+        within: Option<ClientRoots>,
         account: &Arc<Account>,
     ) -> Result<ReadFile, InputError> {
         let (roots, most) = (Arc::clone(&self.roots), self.most);
         let name = path_of(name)?;
         let charge = account.nothing();
-        blocking(move || read(&roots, &name, most, charge)).await
+        blocking(move || {
+            let within = within.as_ref().map(ClientRoots::resolved);
+            read(&roots, &name, within.as_ref(), most, charge)
+        })
+        .await
     }
 }
 
 /// A path, that of a `file:` URI decoded.
 fn path_of(name: &str) -> Result<String, InputError> {
-    let Some(rest) = strip_prefix_ignoring_case(name, "file:") else {
-        return Ok(name.to_owned());
-    };
+    match path_in_uri(name) {
+        None => Ok(name.to_owned()),
+        Some(Some(path)) => Ok(path),
+        Some(None) => Err(refused("it is not the URI of a file of this machine")),
+    }
+}
+
+/// The path of a `file:` URI, if it is one of this machine; none if it is no such URI.
+pub(super) fn path_in_uri(uri: &str) -> Option<Option<String>> {
+    let rest = strip_prefix_ignoring_case(uri, "file:")?;
     let path = rest.strip_prefix("//").map_or(Some(rest), |rest| {
         let path = strip_prefix_ignoring_case(rest, "localhost").unwrap_or(rest);
         path.starts_with('/').then_some(path)
@@ -80,10 +101,7 @@ fn path_of(name: &str) -> Result<String, InputError> {
     let decoded = path
         .filter(is_whole)
         .and_then(|path| percent_decode_str(path).decode_utf8().ok());
-    match decoded {
-        Some(path) => Ok(path.into_owned()),
-        None => Err(refused("it is not the URI of a file of this machine")),
-    }
+    Some(decoded.map(Cow::into_owned))
 }
 
 fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
@@ -91,14 +109,35 @@ fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-fn read(roots: &[Root], name: &str, most: u64, mut charge: Charge) -> Result<ReadFile, InputError> {
+fn read(
+    roots: &[Root],
+    name: &str,
+    within: Option<&ClientRoots>,
+    most: u64,
+    mut charge: Charge,
+) -> Result<ReadFile, InputError> {
     let mut missing = Err(refused("it is outside of the directories that may be read"));
     for root in roots {
         let Some(beneath) = root.beneath(name) else {
             continue;
         };
         let path = RelativePath::parse(beneath).map_err(|error| refused(&error.to_string()))?;
-        match root.open()?.open_file(&path) {
+        let root = match root.open() {
+            Ok(root) => root,
+            Err(error) => {
+                missing = Err(error);
+                continue;
+            }
+        };
+        if within.is_some_and(|within| !within.hold(&root.path.join(path.as_str()))) {
+            missing = Err(InputError::Refused {
+                why: "it is outside of the roots of the client".to_owned(),
+                advice: "name a file beneath a root of the client, or ask the user to add its directory to the roots"
+                    .to_owned(),
+            });
+            continue;
+        }
+        match root.directory.open_file(&path) {
             Err(FileError::NotFound) => missing = Err(failed(FileError::NotFound)),
             Err(error) => return Err(failed(error)),
             Ok(file) => {
@@ -126,12 +165,13 @@ impl Root {
         within(&self.path).or_else(|| within(&fs::canonicalize(&self.path).ok()?))
     }
 
-    fn open(&self) -> Result<&RootDirectory, InputError> {
+    fn open(&self) -> Result<&OpenRoot, InputError> {
         if let Some(root) = self.opened.get() {
             return Ok(root);
         }
-        let root = RootDirectory::open(&self.path).map_err(|error| failed(error.into()))?;
-        Ok(self.opened.get_or_init(|| root))
+        let path = fs::canonicalize(&self.path).map_err(|error| failed(error.into()))?;
+        let directory = RootDirectory::open(&path).map_err(|error| failed(error.into()))?;
+        Ok(self.opened.get_or_init(|| OpenRoot { directory, path }))
     }
 }
 

@@ -4,16 +4,19 @@
 //! # What holds
 //!
 //! - Nothing is read that the configuration does not switch on.
-//! - A file is a regular one beneath a root, by a path without links. A resource is one that a server of the client
+//! - A file is a regular one beneath a root, by a path without links, and beneath a root of the client, if it has any
+//!   to tell of. A resource is one that a server of the client
 //!   listed or linked to, read from that server.
 //! - What is read has sources, by which flow rules judge it: `$file/path`, or any tool of the resource's server.
 //! - Its bytes are charged to the client before they are kept.
 
 pub(super) mod files;
 mod resources;
+mod roots;
 
 pub(super) use resources::ResourceCache;
-pub(crate) use resources::{ReadResource, ResourceError, ResourceReader};
+pub(crate) use resources::{ReadResource, ResourceError};
+pub(crate) use roots::{ClientRoots, RootsError};
 
 use super::{
     client::Shared,
@@ -26,24 +29,38 @@ use crossfeed_core::{InputError, Inputs, ToolResult};
 use crossfeed_wire::reference::{Input, InputKind};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// The media type of bytes of which nobody says what they are.
 const BYTES_MEDIA_TYPE: &str = "application/octet-stream";
 
+/// Asks the servers of a client, and the client, for the inputs of one call.
+#[async_trait]
+pub(crate) trait InputReader: Send + Sync {
+    /// The result of `resources/read` of the server that listed the URI or linked to it.
+    async fn resource(&self, uri: &str) -> Result<ReadResource, ResourceError>;
+
+    /// The roots of the client; none if it does not say that it has any.
+    async fn roots(&self) -> Result<Option<ClientRoots>, RootsError>;
+}
+
 /// Reads the inputs of one call.
 pub(super) struct CallInputs {
     shared: Arc<Shared>,
-    /// Reads from the client's servers; none where no server can be asked.
-    resources: Option<Arc<dyn ResourceReader>>,
+    /// None where neither a server nor the client can be asked.
+    reader: Option<Arc<dyn InputReader>>,
+    /// The roots of the client, asked for once.
+    roots: OnceCell<Result<Option<ClientRoots>, RootsError>>,
     /// Whose data was read.
     sources: Mutex<Sources>,
 }
 
 impl CallInputs {
-    pub(super) fn new(shared: &Arc<Shared>, resources: Option<Arc<dyn ResourceReader>>) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, reader: Option<Arc<dyn InputReader>>) -> Self {
         Self {
             shared: Arc::clone(shared),
-            resources,
+            reader,
+            roots: OnceCell::new(),
             sources: Mutex::default(),
         }
     }
@@ -58,11 +75,24 @@ impl CallInputs {
             .err()
     }
 
+    /// Whether the answer to the call has to ask the client for its roots.
+    pub(super) fn needs_roots(&self) -> bool {
+        matches!(self.roots.get(), Some(Err(RootsError::InAnswer)))
+    }
+
+    async fn roots(&self) -> Result<Option<ClientRoots>, RootsError> {
+        let Some(reader) = &self.reader else {
+            return Ok(None);
+        };
+        self.roots.get_or_init(|| reader.roots()).await.clone()
+    }
+
     async fn file(&self, name: &str) -> Result<ToolResult, InputError> {
         let tools = &self.shared.tools;
         let files = tools.files.as_ref();
         let files = files.ok_or_else(|| switched_off("references.files"))?;
-        let file = files.read(name, &self.shared.account).await?;
+        let roots = self.roots().await?;
+        let file = files.read(name, roots, &self.shared.account).await?;
         let mut sources = Sources::default();
         sources.insert(&format!("{FILES}/{}", file.path));
         let read = ToolResult::bytes(file.bytes, BYTES_MEDIA_TYPE);
@@ -79,11 +109,11 @@ impl CallInputs {
             return Err(ResourceError::Unlisted.into());
         }
         let cached = shared.resources.get(uri);
-        let resource = match (cached, &self.resources) {
+        let resource = match (cached, &self.reader) {
             (Some(cached), _) => cached,
             (None, Some(reader)) => {
                 let version = shared.resources.version();
-                let read = reader.read(uri).await?;
+                let read = reader.resource(uri).await?;
                 let resource = resources::content(read, &shared.account).await?;
                 shared.resources.put(uri, &resource, version);
                 resource

@@ -4,7 +4,6 @@ use crate::{
     apart::read_apart,
     budget::{Account, Purpose},
 };
-use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use crossfeed_core::{InputError, ToolResult};
@@ -17,13 +16,6 @@ use std::{num::NonZeroUsize, sync::Arc};
 const MAX_KEPT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
 /// Their bytes, at most.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-
-/// Reads resources from the servers of a client.
-#[async_trait]
-pub(crate) trait ResourceReader: Send + Sync {
-    /// The result of `resources/read` of the server that listed the URI or linked to it.
-    async fn read(&self, uri: &str) -> Result<ReadResource, ResourceError>;
-}
 
 /// The result of `resources/read`.
 #[derive(Debug)]

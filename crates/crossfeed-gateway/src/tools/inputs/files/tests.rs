@@ -44,7 +44,7 @@ impl World {
     }
 
     async fn read(&self, name: &str) -> Result<String, InputError> {
-        let read = self.files.read(name, &Account::unlimited()).await?;
+        let read = self.files.read(name, None, &Account::unlimited()).await?;
         Ok(String::from_utf8(read.bytes.to_vec()).unwrap())
     }
 }
@@ -210,7 +210,7 @@ async fn a_file_is_read_up_to_the_limit_however_long_it_says_that_it_is() {
         let mut config = FilesConfig::new(vec!["/proc/self".into()]);
         config.max_bytes = 20;
         let read = Files::new(&config)
-            .read("maps", &Account::unlimited())
+            .read("maps", None, &Account::unlimited())
             .await;
         assert_eq!(
             read.map(|read| read.path),
@@ -312,7 +312,7 @@ async fn the_first_root_that_has_a_file_counts() {
     let account = Account::unlimited();
     let in_b = home.0.join("b/both");
     for (name, content) in [("both", "a"), ("one", "b"), (in_b.to_str().unwrap(), "b")] {
-        let read = files.read(name, &account).await.unwrap();
+        let read = files.read(name, None, &account).await.unwrap();
         assert_eq!(
             (&read.bytes[..], &read.path[..1]),
             (
@@ -321,16 +321,17 @@ async fn the_first_root_that_has_a_file_counts() {
             )
         );
     }
-    let missing = files.read("none", &account).await.unwrap_err();
+    let missing = files.read("none", None, &account).await.unwrap_err();
     assert!(matches!(missing, InputError::Unavailable { .. }));
     // A root that is not there yet.
     let late = home.0.join("late");
-    let files = Files::new(&FilesConfig::new(vec![late.clone()]));
-    let missing = files.read("x", &account).await.unwrap_err();
+    let files = Files::new(&FilesConfig::new(vec![late.clone(), home.0.join("a")]));
+    assert_eq!(files.read("both", None, &account).await.unwrap().bytes, "a");
+    let missing = files.read("x", None, &account).await.unwrap_err();
     assert!(matches!(missing, InputError::Unavailable { .. }));
     fs::create_dir(&late).unwrap();
     fs::write(late.join("x"), "late").unwrap();
-    assert_eq!(files.read("x", &account).await.unwrap().bytes, "late");
+    assert_eq!(files.read("x", None, &account).await.unwrap().bytes, "late");
 }
 
 #[tokio::test]
@@ -339,14 +340,14 @@ async fn what_is_read_is_charged_for_as_long_as_it_is_held() {
     fs::write(world.home.0.join("root/file"), vec![b'x'; 150_000]).unwrap();
     let budget = Budget::new(200_000, 0, 0, &Metrics::new());
     let account = budget.account(&Principal::Local);
-    let first = world.files.read("file", &account).await.unwrap();
-    let second = world.files.read("file", &account).await.unwrap_err();
+    let first = world.files.read("file", None, &account).await.unwrap();
+    let second = world.files.read("file", None, &account).await.unwrap_err();
     assert!(
         matches!(second, InputError::Unavailable { .. }),
         "{second:?}"
     );
     drop(first);
-    assert!(world.files.read("file", &account).await.is_ok());
+    assert!(world.files.read("file", None, &account).await.is_ok());
 }
 
 proptest! {
