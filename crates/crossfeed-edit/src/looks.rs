@@ -5,7 +5,7 @@ use crate::{
     error::EditErrorKind,
     limits::{Budget, EditLimits},
 };
-use crossfeed_json::{Cursor, Kind};
+use crossfeed_json::{Cursor, Kind, Tables};
 use std::{collections::HashMap, rc::Rc};
 
 /// Up to so many children, an index is not worth its memory.
@@ -241,7 +241,9 @@ impl<'d, 'p> Looks<'d, 'p> {
                 let ordinal = items.ordinals.get(index);
                 Ok(ordinal.and_then(|ordinal| list.by_ordinal(*ordinal)))
             }
-            None => Ok(list.at(index)),
+            None if index + 1 == count => Ok(list.at(index)),
+            // Whoever looked at a middle item before made a table, or this look makes it for the next.
+            None => Ok(list.items_from(index, Tables::WherePaying, || true).next()),
         }
     }
 
