@@ -6,7 +6,7 @@ use super::{
     connection_set::{ConnectionSet, LateList},
     fault,
     initialize::{START_GRACE, some_settled},
-    inputs::{RequestInputs, without_roots},
+    inputs::RequestInputs,
     merge_lists::all_pages,
 };
 use crate::{
@@ -219,12 +219,7 @@ impl Request {
             let result = fault::tool(&server, &error, false, is_stateless);
             return Ok(Some(result));
         }
-        let (params, roots) = without_roots(&message, params).await;
-        let inputs = RequestInputs {
-            request: self.clone(),
-            meta,
-            roots,
-        };
+        let (inputs, params) = RequestInputs::new(self.clone(), &message, params).await;
         match self
             .side
             .tools

@@ -17,6 +17,7 @@ use crate::{
     records::session::SessionRecord,
     tools::{
         Caller, ClientTools,
+        inputs::ClientRoots,
         list::names::{Bindings, Naming},
     },
     upstream::Upstream,
@@ -145,7 +146,7 @@ impl ConnectionSet {
             links,
             tools,
             revision,
-            has_roots: roots.is_some_and(|roots| roots.starts_with(b"{")),
+            has_roots: ClientRoots::are_declared(roots.as_ref()),
             is_elsewhere_too,
             prompts: Mutex::new(prompts),
             resources: Mutex::new(Resources::new(&client.account, is_elsewhere_too)),

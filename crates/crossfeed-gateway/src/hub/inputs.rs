@@ -13,37 +13,76 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_json::quoted;
+use crossfeed_json::{Cursor, Document, quoted};
 use tokio::time::Instant;
 
 /// The path of a client's roots among what it can do, in the `_meta` of a request without a session.
 const ROOTS: [&str; 2] = [meta::CLIENT_CAPABILITIES, "roots"];
 
+/// The members of a call that comes again: what it was asked for, and by what the question is known.
+const ANSWER: [&str; 2] = ["inputResponses", "requestState"];
+
 /// Reads the inputs of one call.
 pub(super) struct RequestInputs {
-    pub(super) request: Request,
+    request: Request,
     /// The `_meta` of the call.
-    pub(super) meta: Option<Bytes>,
-    /// What the client without a session answered to the question for its roots.
-    pub(super) roots: Option<ClientRoots>,
+    meta: Option<Bytes>,
+    /// What a client without a session answered to the question for its roots.
+    roots: Option<Result<ClientRoots, RootsError>>,
 }
 
-/// The parameters of a call without the answer to the question for the client's roots; and that answer, if it is valid.
-pub(super) async fn without_roots(
+impl RequestInputs {
+    /// What reads the inputs of a call, and the parameters of the call without the client's answer to the question for
+    /// its roots.
+    pub(super) async fn new(request: Request, message: &Message, params: Bytes) -> (Self, Bytes) {
+        let (params, roots) = match request.side.tools.roots_state() {
+            Some(state) => without_roots(message, params, state).await,
+            None => (params, None),
+        };
+        let meta = message.param(Param::Meta);
+        let inputs = Self {
+            request,
+            meta,
+            roots,
+        };
+        (inputs, params)
+    }
+}
+
+/// Parameters without the answer to the question of this state; and that answer, if it was asked.
+async fn without_roots(
     message: &Message,
     params: Bytes,
-) -> (Bytes, Option<ClientRoots>) {
-    let own = quoted(ClientRoots::STATE);
+    state: &str,
+) -> (Bytes, Option<Result<ClientRoots, RootsError>>) {
+    let own = quoted(state);
     if message.param(Param::State).as_deref() != Some(own.as_bytes()) {
         return (params, None);
     }
-    let taken = |params: &Bytes| {
-        let roots = members::get(params, &["inputResponses", ClientRoots::STATE]);
+    let state = state.to_owned();
+    let taken = move |params: &Bytes| {
+        // A call that says one of them twice is refused.
+        if ANSWER.iter().any(|key| is_twice(params, key)) {
+            return (params.clone(), None);
+        }
+        let [responses, _] = ANSWER;
+        let roots = members::get(params, &[responses, &state]).ok_or(RootsError::Invalid);
         let roots = roots.and_then(|result| ClientRoots::from_result(&result));
-        let rest = members::without_member(params, "inputResponses");
-        (members::without_member(&rest, "requestState"), roots)
+        let rest = ANSWER.iter().fold(params.clone(), |params, key| {
+            members::without_member(&params, key)
+        });
+        (rest, Some(roots))
     };
     read_apart(&params, taken).await
+}
+
+fn is_twice(params: &Bytes, key: &str) -> bool {
+    let document = Document::new(params.clone());
+    let members = document
+        .root()
+        .into_iter()
+        .flat_map(Cursor::written_members);
+    members.filter(|member| member.key.text() == key).count() > 1
 }
 
 #[async_trait]
@@ -90,29 +129,22 @@ impl InputReader for RequestInputs {
     async fn roots(&self) -> Result<Option<ClientRoots>, RootsError> {
         let request = &self.request;
         if request.side.revision.is_stateless() {
-            let has_roots = match &self.meta {
-                Some(meta) => {
-                    let declared = |meta: &Bytes| members::get(meta, &ROOTS);
-                    let declared = read_apart(meta, declared).await;
-                    declared.is_some_and(|roots| roots.starts_with(b"{"))
-                }
-                None => false,
+            let declared = match &self.meta {
+                Some(meta) => read_apart(meta, |meta| members::get(meta, &ROOTS)).await,
+                None => None,
             };
             return match &self.roots {
-                _ if !has_roots => Ok(None),
-                Some(roots) => Ok(Some(roots.clone())),
+                _ if !ClientRoots::are_declared(declared.as_ref()) => Ok(None),
+                Some(roots) => roots.clone().map(Some),
                 None => Err(RootsError::InAnswer),
             };
         }
         if !request.side.has_roots {
             return Ok(None);
         }
-        let asked = request.client.ask(request.serial, method::LIST_ROOTS);
-        let result = asked
-            .await
-            .map_err(|error| RootsError::Failed(error.to_string()))?;
+        let asked = request.client.ask(request.serial, method::LIST_ROOTS).await;
+        let result = asked.map_err(|error| RootsError::Failed(error.to_string()))?;
         let roots = read_apart(&result, ClientRoots::from_result).await;
-        let invalid = || RootsError::Failed("its answer is not valid".to_owned());
-        roots.map(Some).ok_or_else(invalid)
+        roots.map(Some)
     }
 }

@@ -10,7 +10,7 @@ use super::{
     Call, Forward, Pending, binary, builtin,
     client::{ClientTools, NameLookup, Shared},
     flow::{self, FlowError, Sources},
-    inputs::{CallInputs, ClientRoots, InputReader},
+    inputs::{CallInputs, InputReader},
     list::Offered,
     params::Params,
     reader::ReaderHints,
@@ -176,8 +176,18 @@ async fn forwarded(
             let inputs = Arc::new(CallInputs::new(shared, inputs));
             let written = arguments.clone();
             let ready = ready(shared, begun.as_ref(), &offered, written, (view, &inputs)).await;
-            if ready.is_err() && inputs.needs_roots() {
-                return Err(Call::Answered(ClientRoots::question()));
+            if ready.is_err()
+                && let Some(question) = inputs.question()
+            {
+                // The state of the server that came with the call would be lost.
+                return Err(match state {
+                    None => Call::Answered(question),
+                    Some(_) => counted(refusal::body(
+                        ErrorCode::InputUnavailable,
+                        "the call cannot go on here: what it was made with is no longer kept",
+                        "make the call again from the beginning",
+                    )),
+                });
             }
             ready.map_err(counted)?
         }

@@ -797,6 +797,11 @@ impl ClientTools {
         self.shared.tools.config.references.resources
     }
 
+    /// By what a question for the roots of a client without a session is known; none where references name no files.
+    pub(crate) fn roots_state(&self) -> Option<&str> {
+        self.shared.tools.files.as_ref().map(|files| files.state())
+    }
+
     /// Resources have changed: references read them anew.
     pub(crate) fn forget_resources(&self) {
         self.shared.resources.clear();

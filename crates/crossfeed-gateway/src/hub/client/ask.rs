@@ -6,8 +6,8 @@ use crate::{
     protocol::method,
 };
 use bytes::Bytes;
-use std::time::Duration;
-use tokio::sync::oneshot;
+use std::{sync::Arc, time::Duration};
+use tokio::{runtime::Handle, sync::oneshot};
 
 /// How long a client may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,16 +26,30 @@ pub(in crate::hub) enum AskError {
     Gone,
 }
 
-/// A question that is forgotten when nobody waits for its answer any longer.
-struct Question<'c> {
-    client: &'c Client,
+/// A question to a client, which is withdrawn when nobody waits for its answer any longer.
+struct Question {
+    client: Arc<Client>,
+    /// The request of the client within which it is asked.
+    serial: u64,
     number: u64,
 }
 
-impl Drop for Question<'_> {
+impl Drop for Question {
     fn drop(&mut self) {
-        let mut state = self.client.state.lock();
-        state.asked_by_gateway.remove(&self.number);
+        let number = self.number;
+        let is_open = {
+            let mut state = self.client.state.lock();
+            state.asked_by_gateway.remove(&number).is_some()
+        };
+        let runtime = Handle::try_current();
+        if let Ok(runtime) = runtime
+            && is_open
+        {
+            let (client, serial) = (Arc::clone(&self.client), self.serial);
+            let params = format!(r#"{{"requestId":{number},"reason":"nobody waits any longer"}}"#);
+            let cancelled = Message::notification(method::CANCELLED, Some(&params.into()));
+            runtime.spawn(async move { client.send_within(serial, cancelled).await });
+        }
     }
 }
 
@@ -46,7 +60,7 @@ impl Client {
     ///
     /// There is no result, or not in time.
     pub(in crate::hub) async fn ask(
-        &self,
+        self: &Arc<Self>,
         serial: u64,
         method: &'static str,
     ) -> Result<Bytes, AskError> {
@@ -59,7 +73,8 @@ impl Client {
             number
         };
         let _question = Question {
-            client: self,
+            client: Arc::clone(self),
+            serial,
             number,
         };
         let answered = async {
@@ -69,16 +84,12 @@ impl Client {
             }
             answer.await.ok()
         };
-        match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
-            Ok(Some(answer)) => answer.result().ok_or(AskError::Refused),
-            Ok(None) => Err(AskError::Gone),
-            Err(_) => {
-                let params = format!(r#"{{"requestId":{number},"reason":"no answer in time"}}"#);
-                let cancelled = Message::notification(method::CANCELLED, Some(&params.into()));
-                self.send_soon(self.outlet.clone(), cancelled).await;
-                Err(AskError::TimedOut)
-            }
-        }
+        let answered = tokio::time::timeout(ANSWER_TIMEOUT, answered).await;
+        let answer = answered.map_err(|_| AskError::TimedOut)?;
+        answer
+            .ok_or(AskError::Gone)?
+            .result()
+            .ok_or(AskError::Refused)
     }
 
     /// Sends a message on the stream of one of the client's requests; else where messages go that belong to none.

@@ -92,35 +92,25 @@ async fn a_client_with_roots_is_asked_for_them_once_a_call() {
     assert_eq!(arguments, json!({"text": "project", "more": "project"}));
     client.answer().await;
     // They may be others by the next call.
+    let outside = "it is outside of the roots of the client";
+    let invalid = "the roots of the client are not known: its answer is not valid";
+    let long = format!("file://{}", "/x".repeat(4096));
     for (roots, refused) in [
+        (root(&home, "other"), outside),
+        (json!([]), outside),
+        (root(&home, "proj"), outside),
+        (root(&home, "project/a.txt/.."), outside),
+        // Whether there is such a directory is not to be learnt.
+        (root(&home, "other/../project"), outside),
+        (root(&home, "%6eone/../project"), outside),
         (
-            root(&home, "other"),
-            "it is outside of the roots of the client",
+            json!([{"uri": "https://example.com/"}, {"uri": 1}, {}, {"uri": long}]),
+            outside,
         ),
-        (json!([]), "it is outside of the roots of the client"),
-        (
-            root(&home, "proj"),
-            "it is outside of the roots of the client",
-        ),
-        (
-            root(&home, "project/a.txt/.."),
-            "it is outside of the roots of the client",
-        ),
-        (
-            json!([{"uri": "https://example.com/"}, {"uri": 1}, {}]),
-            "it is outside of the roots of the client",
-        ),
-        (
-            json!("/"),
-            "the roots of the client are not known: its answer is not valid",
-        ),
+        (json!("/"), invalid),
     ] {
-        client
-            .request(
-                "tools/call",
-                &call(&[("text", "project/a.txt")]).to_string(),
-            )
-            .await;
+        let file = call(&[("text", "project/a.txt")]);
+        client.request("tools/call", &file.to_string()).await;
         tell(&client, roots).await;
         let answer = client.answer().await;
         assert!(
@@ -131,15 +121,13 @@ async fn a_client_with_roots_is_asked_for_them_once_a_call() {
     }
     for roots in [
         root(&home, ""),
+        root(&home, "project/"),
+        root(&home, "./project"),
+        root(&home, "pro%6Aect"),
         json!([{"uri": "file:///"}]),
-        root(&home, "project/../project"),
     ] {
-        client
-            .request(
-                "tools/call",
-                &call(&[("text", "project/a.txt")]).to_string(),
-            )
-            .await;
+        let file = call(&[("text", "project/a.txt")]);
+        client.request("tools/call", &file.to_string()).await;
         tell(&client, roots).await;
         assert_eq!(received(&mut server).await["arguments"]["text"], "project");
         client.answer().await;
@@ -150,7 +138,7 @@ async fn a_client_with_roots_is_asked_for_them_once_a_call() {
 async fn a_client_without_roots_is_not_asked() {
     let home = home();
     let world = world(&home);
-    for capabilities in [json!({}), json!({"roots": null})] {
+    for capabilities in [json!({}), json!({"roots": null}), json!({"roots": false})] {
         let (client, mut server) = begun(&world, capabilities).await;
         client
             .request("tools/call", &call(&[("text", "other/a.txt")]).to_string())
@@ -161,19 +149,28 @@ async fn a_client_without_roots_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_link_in_a_root_of_the_client_means_what_it_leads_to() {
+async fn a_root_of_the_configuration_may_be_a_link() {
     let home = home();
-    std::os::unix::fs::symlink(home.0.join("project"), home.0.join("link")).unwrap();
-    let world = world(&home);
-    let (client, mut server) = begun(&world, json!({"roots": {}})).await;
-    client
-        .request(
-            "tools/call",
-            &call(&[("text", "project/a.txt")]).to_string(),
-        )
-        .await;
-    tell(&client, root(&home, "link")).await;
-    assert_eq!(received(&mut server).await["arguments"]["text"], "project");
+    let link = home.0.join("link");
+    std::os::unix::fs::symlink(home.0.join("project"), &link).unwrap();
+    let world = World::with(&["notes"], |config| {
+        config.references.files = Some(FilesConfig::new(vec![link.clone()]));
+    });
+    let (client, mut server) = begun(&world, json!({"roots": true})).await;
+    for (of_client, is_read) in [("link", true), ("project", true), ("other", false)] {
+        let file = call(&[("text", "a.txt")]);
+        client.request("tools/call", &file.to_string()).await;
+        tell(&client, root(&home, of_client)).await;
+        if is_read {
+            assert_eq!(received(&mut server).await["arguments"]["text"], "project");
+        }
+        let answer = client.answer().await;
+        assert_eq!(
+            answer.contains("outside of the roots"),
+            !is_read,
+            "{answer}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,13 +286,28 @@ async fn a_client_without_a_session_is_asked_by_the_answer_to_its_call() {
         answer.contains("outside of the roots of the client"),
         "{answer}"
     );
-    // What is no answer is asked for again.
     let params = again(json!(1));
     client.send(&stateless(4, "tools/call", true, params)).await;
-    assert!(client.answer().await.contains("input_required"));
+    let answer = client.answer().await;
+    assert!(answer.contains("its answer is not valid"), "{answer}");
+    let params = again(root(&home, "project"));
+    let twice = stateless(5, "tools/call", true, params).replace(
+        r#""requestState""#,
+        r#""requestState":"x","request\u0053tate""#,
+    );
+    client.send(&twice).await;
+    let answer = client.answer().await;
+    assert!(answer.contains("-32602") && server.is_quiet(), "{answer}");
+    // A server's state does not make way for a question.
+    let mut params = with_file.clone();
+    params["requestState"] = json!("of the server");
+    client.send(&stateless(6, "tools/call", true, params)).await;
+    let answer = client.answer().await;
+    assert!(answer.contains("the call cannot go on here"), "{answer}");
+    assert!(server.is_quiet());
     // Who has no roots is not asked.
     client
-        .send(&stateless(5, "tools/call", false, with_file))
+        .send(&stateless(7, "tools/call", false, with_file))
         .await;
     assert_eq!(received(&mut server).await["arguments"]["text"], "project");
 }

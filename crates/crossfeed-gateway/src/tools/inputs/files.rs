@@ -1,6 +1,6 @@
 //! Files beneath the configured roots.
 
-use super::ClientRoots;
+use super::{ClientRoots, roots::is_plain};
 use crate::{
     apart::blocking,
     budget::{Account, Charge, Purpose},
@@ -9,7 +9,9 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::InputError;
+use data_encoding::HEXLOWER;
 use percent_encoding::percent_decode_str;
+use sha2::{Digest as _, Sha256};
 use std::{
     borrow::Cow,
     fs,
@@ -25,6 +27,8 @@ const PART_BYTES: usize = 64 << 10;
 pub(in crate::tools) struct Files {
     roots: Arc<[Root]>,
     most: u64,
+    /// By what a question for the client's roots is known where it has no session: that of no gateway with other files.
+    state: String,
 }
 
 /// A directory beneath which files are read.
@@ -37,7 +41,7 @@ struct Root {
 /// A root that is open.
 struct OpenRoot {
     directory: RootDirectory,
-    /// Its path without links.
+    /// Its path without links when it was opened.
     path: PathBuf,
 }
 
@@ -56,10 +60,21 @@ impl Files {
             path: path.clone(),
             opened: OnceLock::new(),
         };
+        let mut digest = Sha256::new();
+        for root in &config.roots {
+            digest.update(root.as_os_str().as_encoded_bytes());
+            digest.update([0]);
+        }
+        let [a, b, c, d, ..] = <[u8; 32]>::from(digest.finalize());
         Self {
             roots: config.roots.iter().map(root).collect(),
             most: config.max_bytes,
+            state: format!("crossfeed_roots_{}", HEXLOWER.encode(&[a, b, c, d])),
         }
+    }
+
+    pub(in crate::tools) fn state(&self) -> &str {
+        &self.state
     }
 
     /// Reads a file by a path beneath a root, relative or absolute, or by a `file:` URI. A relative path is that of the
@@ -73,11 +88,7 @@ impl Files {
         let (roots, most) = (Arc::clone(&self.roots), self.most);
         let name = path_of(name)?;
         let charge = account.nothing();
-        blocking(move || {
-            let within = within.as_ref().map(ClientRoots::resolved);
-            read(&roots, &name, within.as_ref(), most, charge)
-        })
-        .await
+        blocking(move || read(&roots, &name, within.as_ref(), most, charge)).await
     }
 }
 
@@ -122,14 +133,19 @@ fn read(
             continue;
         };
         let path = RelativePath::parse(beneath).map_err(|error| refused(&error.to_string()))?;
-        let root = match root.open() {
-            Ok(root) => root,
-            Err(error) => {
-                missing = Err(error);
+        let open = match root.open() {
+            Ok(open) => open,
+            Err(FileError::NotFound) => {
+                missing = Err(failed(FileError::NotFound));
                 continue;
             }
+            Err(error) => return Err(failed(error)),
         };
-        if within.is_some_and(|within| !within.hold(&root.path.join(path.as_str()))) {
+        let is_within = |within: &ClientRoots| {
+            let mut of_root = [&open.path, &root.path].into_iter();
+            of_root.any(|root| is_plain(root) && within.hold(&root.join(path.as_str())))
+        };
+        if !within.is_none_or(is_within) {
             missing = Err(InputError::Refused {
                 why: "it is outside of the roots of the client".to_owned(),
                 advice: "name a file beneath a root of the client, or ask the user to add its directory to the roots"
@@ -137,7 +153,7 @@ fn read(
             });
             continue;
         }
-        match root.directory.open_file(&path) {
+        match open.directory.open_file(&path) {
             Err(FileError::NotFound) => missing = Err(failed(FileError::NotFound)),
             Err(error) => return Err(failed(error)),
             Ok(file) => {
@@ -165,12 +181,18 @@ impl Root {
         within(&self.path).or_else(|| within(&fs::canonicalize(&self.path).ok()?))
     }
 
-    fn open(&self) -> Result<&OpenRoot, InputError> {
+    fn open(&self) -> Result<&OpenRoot, FileError> {
         if let Some(root) = self.opened.get() {
             return Ok(root);
         }
-        let path = fs::canonicalize(&self.path).map_err(|error| failed(error.into()))?;
-        let directory = RootDirectory::open(&path).map_err(|error| failed(error.into()))?;
+        let open = || {
+            let path = fs::canonicalize(&self.path)?;
+            RootDirectory::open(&path).map(|directory| (directory, path))
+        };
+        let (directory, path) = open().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FileError::NotFound,
+            _ => FileError::Io(error),
+        })?;
         Ok(self.opened.get_or_init(|| OpenRoot { directory, path }))
     }
 }

@@ -25,6 +25,7 @@ use super::{
 };
 use crate::config::FILES;
 use async_trait::async_trait;
+use bytes::Bytes;
 use crossfeed_core::{InputError, Inputs, ToolResult};
 use crossfeed_wire::reference::{Input, InputKind};
 use parking_lot::Mutex;
@@ -75,9 +76,11 @@ impl CallInputs {
             .err()
     }
 
-    /// Whether the answer to the call has to ask the client for its roots.
-    pub(super) fn needs_roots(&self) -> bool {
-        matches!(self.roots.get(), Some(Err(RootsError::InAnswer)))
+    /// The answer to the call, if it has to ask the client for its roots.
+    pub(super) fn question(&self) -> Option<Bytes> {
+        let files = self.shared.tools.files.as_ref()?;
+        let must_ask = matches!(self.roots.get(), Some(Err(RootsError::InAnswer)));
+        must_ask.then(|| ClientRoots::question(files.state()))
     }
 
     async fn roots(&self) -> Result<Option<ClientRoots>, RootsError> {

@@ -1,61 +1,68 @@
 //! The directories of a client beneath which it lets files be read.
+//!
+//! They are compared with paths as they are written, and looked for nowhere: a client of another machine learns nothing
+//! of this one.
 
 use super::files::path_in_uri;
 use bytes::Bytes;
 use crossfeed_core::InputError;
-use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_json::{Document, Kind};
 use std::{
-    fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
-/// Roots that are read of one answer: the rest narrows further, as if it were not there.
-const MAX_ROOTS: usize = 1024;
+/// Roots that are read of one answer, at most, and the bytes of their addresses: the rest holds no file.
+const MAX_ROOTS: usize = 256;
+const MAX_URI_BYTES: usize = 4096;
 
 /// The roots of a client.
 #[derive(Clone, Debug)]
-pub(crate) struct ClientRoots(Vec<PathBuf>);
+pub(crate) struct ClientRoots(Arc<[PathBuf]>);
 
 impl ClientRoots {
-    /// By what a client without a session knows the question, and the gateway the answer.
-    pub(crate) const STATE: &str = "crossfeed_roots";
+    /// Whether a client says that it has roots, by what it says of that capability.
+    pub(crate) fn are_declared(capability: Option<&Bytes>) -> bool {
+        capability.is_some_and(|said| !matches!(&said[..], b"null" | b"false"))
+    }
 
-    /// The answer to a call of such a client that needs its roots: the call comes again with them.
-    pub(in crate::tools) fn question() -> Bytes {
-        let state = Self::STATE;
+    /// The answer to a call of a client without a session that has to be asked: the call comes again with this state and
+    /// the roots under the same name.
+    pub(in crate::tools) fn question(state: &str) -> Bytes {
         let question = format!(
             r#"{{"resultType":"input_required","inputRequests":{{"{state}":{{"method":"roots/list"}}}},"requestState":"{state}"}}"#
         );
         question.into()
     }
 
-    /// Those of a result of `roots/list`; none if it is not valid. What is no directory of a file system is left out.
-    pub(crate) fn from_result(result: &Bytes) -> Option<Self> {
+    /// Those of a result of `roots/list`. What is no directory of a file system, or leads through `..`, is left out.
+    ///
+    /// # Errors
+    ///
+    /// It is no such result.
+    pub(crate) fn from_result(result: &Bytes) -> Result<Self, RootsError> {
         let document = Document::new(result.clone());
-        let roots = document.root().ok()?.get("roots")?;
-        let roots = (roots.kind() == Kind::Array).then(|| roots.items())?;
-        let paths = roots.take(MAX_ROOTS).filter_map(|root| {
-            let uri = root.get("uri").and_then(Cursor::as_str)?;
-            path_in_uri(&uri)?.map(PathBuf::from)
+        let roots = document.root().ok().and_then(|root| root.get("roots"));
+        let roots = roots.filter(|roots| roots.kind() == Kind::Array);
+        let roots = roots.ok_or(RootsError::Invalid)?.items().take(MAX_ROOTS);
+        let uris = roots.filter_map(|root| {
+            let uri = root.get("uri")?;
+            (uri.raw().len() <= MAX_URI_BYTES).then(|| uri.as_str())?
         });
-        Some(Self(paths.collect()))
+        let paths = uris.filter_map(|uri| path_in_uri(&uri)?.map(PathBuf::from));
+        Ok(Self(paths.filter(|path| is_plain(path)).collect()))
     }
 
-    /// The same, as they are on this machine.
-    pub(super) fn resolved(&self) -> Self {
-        let roots = self.0.iter().map(|root| fs::canonicalize(root));
-        let roots = roots.zip(&self.0);
-        Self(
-            roots
-                .map(|(found, root)| found.unwrap_or_else(|_| root.clone()))
-                .collect(),
-        )
-    }
-
-    /// Whether a file is beneath one of them.
+    /// Whether a path without `..` is beneath one of them.
     pub(super) fn hold(&self, path: &Path) -> bool {
         self.0.iter().any(|root| path.starts_with(root))
     }
+}
+
+/// Whether the names of a path are the directories that lead there.
+pub(super) fn is_plain(path: &Path) -> bool {
+    let mut names = path.components();
+    !names.any(|name| name == Component::ParentDir)
 }
 
 /// Why the roots of a client that has some are not known.
@@ -64,6 +71,9 @@ pub(crate) enum RootsError {
     /// Only the answer to its call can ask it.
     #[error("it has to be asked for them")]
     InAnswer,
+    /// It was asked, and answered with something else.
+    #[error("its answer is not valid")]
+    Invalid,
     /// It was asked, and does not say.
     #[error("{0}")]
     Failed(String),
