@@ -28,16 +28,18 @@ use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 use strum::{EnumString, VariantNames};
 
 /// What flow rules call files that references name: `$file/notes/today.md`.
-pub(crate) const FILES: &str = "$file";
+pub const FILES: &str = "$file";
 /// What flow rules call the gateway itself, which takes results to save them: `crossfeed/save_result`.
-pub(crate) const GATEWAY: &str = "crossfeed";
+pub const GATEWAY: &str = "crossfeed";
+/// The tool of the gateway that takes them.
+pub(crate) const SAVE: &str = "save_result";
 
 /// A gateway's configuration.
 #[derive(Clone, Debug, Default, Setters)]
@@ -178,8 +180,34 @@ impl ReferencesConfig {
     /// Whether a directory is one that files are read from, is within one, or around one, as they are written.
     pub(crate) fn reads_from(&self, directory: &Path) -> bool {
         let mut roots = self.files.iter().flat_map(|files| &files.roots);
-        roots.any(|root| root.starts_with(directory) || directory.starts_with(root))
+        roots.any(|root| overlap(root, directory))
     }
+}
+
+/// Whether two directories are the same or one is within the other, as they are written.
+fn overlap(one: &Path, other: &Path) -> bool {
+    is_within(one, other) || is_within(other, one)
+}
+
+/// Whether a directory is another or within it, as they are written.
+pub(crate) fn is_within(inner: &Path, outer: &Path) -> bool {
+    plain(inner).starts_with(plain(outer))
+}
+
+/// A path without `.` and `..`, from the root on. Links are not looked at.
+fn plain(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The files that references may name.

@@ -448,6 +448,39 @@ fn directories_of_files_are_apart_from_each_other_and_from_what_is_saved() {
 }
 
 #[test]
+fn what_is_saved_is_apart_from_the_store_and_the_configuration() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let in_store = "the store is in it, around it or the same: `save_result` could write among its files; set a directory of its own, such as `saved`";
+    for (saves, store) in [
+        ("/d", "/d/state"),
+        ("/d/state/out", "/d/state"),
+        ("/d/state", "/d/state"),
+        ("/d/./x/../state/out", "/d/state/"),
+        ("state", "/etc/crossfeed/state"),
+        ("state", "../crossfeed/state"),
+    ] {
+        let mut stores = vec![format!("url = 'sqlite:{store}'")];
+        if store.starts_with('/') {
+            stores.push(format!("url = 'redis://h', blobs = 'file://{store}'"));
+        }
+        for store in stores {
+            let written = format!("saveDirectory = '{saves}'\nstore = {{ {store} }}\n{server}");
+            check(&written, &[&format!("line 1, `saveDirectory`: {in_store}")]);
+        }
+    }
+    let around = "this file is in it: `save_result` could replace what configures the gateway; set a directory of its own, such as `saved`";
+    for saves in [".", "/etc", "/etc/crossfeed", "/", "saved/.."] {
+        let written = format!("saveDirectory = '{saves}'\n{server}");
+        check(&written, &[&format!("line 1, `saveDirectory`: {around}")]);
+    }
+    for saves in ["saved", "/etc/crossfeed-saved", "../saved"] {
+        let written =
+            format!("saveDirectory = '{saves}'\nstore = {{ url = 'sqlite:state' }}\n{server}");
+        assert!(toml(&written).save_directory.is_some(), "{saves}");
+    }
+}
+
+#[test]
 fn templates_and_edits_are_offered_where_they_are_wanted() {
     let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
     assert!(!json(&format!("{servers}}}")).templates);
