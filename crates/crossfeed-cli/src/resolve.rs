@@ -8,12 +8,13 @@ use crate::{
 };
 use crossfeed::{
     Engine, EngineOptions, ErrorCode, InputSchema, Pointer, Scope,
+    edit::EditLimits,
     error::printable,
     json::Document,
     resolve::{LineageEntry, TypeRepair},
     schema::SchemaError,
     store::ResultStore,
-    tools::{ListOptions, ListedTool},
+    tools::{ListOptions, ListedTool, Offers},
 };
 use serde_json::Value;
 use std::{path::Path, sync::Arc};
@@ -38,7 +39,10 @@ pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     })?;
 
     let schema = schema.map(|schema| judge(args, schema)).transpose()?;
-    let options = records::with_room(EngineOptions::default(), results.len());
+    let mut options = records::with_room(EngineOptions::default(), results.len());
+    if args.edits {
+        options = options.with_edits(EditLimits::default());
+    }
     let engine = Engine::new(options, store(args)?);
     for record in records {
         record_one(&engine, &scope, record, &args.results).await?;
@@ -91,6 +95,7 @@ fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge> {
             return Ok(Judge::Own(own));
         }
     };
+    let options = options.with_offers(Offers::default().with_edits(args.edits));
     let listed = rewrite::alone(&schema, &options)
         .map_err(|error| CommandError::answer(ErrorCode::SchemaInvalid, error.to_string()))?;
     let mut tools = listed.tools.into_iter();

@@ -457,6 +457,32 @@ fn resolve_explains_itself() {
 }
 
 #[test]
+fn resolve_makes_edits_where_they_are_switched_on() {
+    let results = file("edits.jsonl", RESULTS);
+    let schema = file(
+        "edits.schema.json",
+        r#"{"type": "object", "properties": {"items": {"type": "array"}}}"#,
+    );
+    let patch = r#"[{"op": "remove", "path": "/0"}]"#;
+    let arguments =
+        format!(r#"{{"items": {{"$tool": "c1", "$select": "items[*].url", "$patch": {patch}}}}}"#);
+    let resolve = ["resolve", &arguments, "--results", &results];
+    let off = run(&resolve, "");
+    assert_eq!((off.status, off.out.as_str()), (1, ""));
+    assert!(
+        off.err.contains("`$patch` is switched off here"),
+        "{}",
+        off.err
+    );
+    let edited = "{\"items\":[\"u2\"]}\n";
+    check(&[&resolve[..], &["--edits"]].concat(), "", 0, edited, "");
+    let of_tool = ["--edits", "--schema", &schema, "--style", "inline"];
+    let arguments = arguments.replace('$', "_");
+    let resolve = ["resolve", &arguments, "--results", &results];
+    check(&[&resolve[..], &of_tool].concat(), "", 0, edited, "");
+}
+
+#[test]
 fn resolve_reports_all_that_is_wrong() {
     let results = file("wrong.jsonl", RESULTS);
     let arguments = r#"{"a": {"$tool": "c2"}, "b": {"$tool": "c9"}, "c": {"$tool": 7}}"#;

@@ -1,6 +1,6 @@
 //! Lineage: the call that each argument came from, and how.
 
-use crate::select::SelectReport;
+use crate::{error::ShownEdit, select::SelectReport};
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer, TraceContext,
     reference::{EditKind, Input},
@@ -61,8 +61,10 @@ pub struct ReferenceRepair {
     /// As it was written: `{{call_1.items[0].url}}`.
     pub written: String,
     /// As it was read, spelled as in the schema that the model was shown: `{"$tool":"call_1","$select":"items[0].url"}`,
-    /// or an entry of its references map.
+    /// or an entry of its references map. An edit is shown as it was written, or as `…` if it is long.
     pub read: String,
+    /// The edit of the reference.
+    pub(crate) edit: Option<ShownEdit>,
 }
 
 impl fmt::Display for ReferenceRepair {

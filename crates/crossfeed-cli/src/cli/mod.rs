@@ -446,6 +446,9 @@ pub(crate) struct Resolve {
     /// Artifacts among the results are stored there, too, and stay.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    /// Let references change what they give: `$patch`, `$merge` and `$edit`
+    #[arg(long)]
+    pub(crate) edits: bool,
     /// Write on standard error the source of each value, and what was repaired
     #[arg(long)]
     pub(crate) explain: bool,

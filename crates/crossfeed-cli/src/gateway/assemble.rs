@@ -102,6 +102,10 @@ fn with_state(mut config: GatewayConfig, args: &cli::Gateway) -> Result<GatewayC
             bail!("the configuration has a store: leave `--state` out, or the `store` there");
         }
         config.store = StoreConfig::new(StoreLocation::Sqlite(directory.clone()));
+        let saves = config.save_directory.as_deref();
+        if let Some(why) = saves.and_then(|saves| config.store.refuses_saves_in(saves)) {
+            bail!("`saveDirectory`: {why}");
+        }
     }
     let Some(session) = &args.session else {
         return Ok(config);

@@ -16,7 +16,9 @@ use bytes::Bytes;
 use crossfeed::{TokenCounter, error::printable, json::Document};
 use crossfeed_gateway::{
     Revision,
-    config::{FlowRule, GatewayConfig, ServerConfig, StoreLocation, TransportConfig},
+    config::{
+        FILES, FlowRule, GATEWAY, GatewayConfig, ServerConfig, StoreLocation, TransportConfig,
+    },
     metrics::Metrics,
     principal::Principal,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
@@ -148,7 +150,7 @@ pub(super) async fn run(
                 Err(_) => stderr.of(&server.name),
             };
             let around = config.flows.iter().filter(|rule| {
-                let ways = rule.ways_around(&config.flows, &config.servers);
+                let ways = rule.ways_around(&config);
                 ways.contains(&server.name.as_str())
             });
             Checked {
@@ -195,6 +197,20 @@ pub(super) async fn run(
             writeln!(
                 out,
                 "notice: the flow rule `{rule}` never applies: `{by}` comes first and decides every flow that it matches"
+            )?;
+        }
+        for (rule, by) in ways_without_server(&config) {
+            let (rule, how) = (
+                rule.escape_debug(),
+                if by == FILES {
+                    "the files that references may name, if a server writes there what it receives: rules apply to references only"
+                } else {
+                    "`save_result`, if a server reads `saveDirectory`: a rule to `crossfeed` decides what is saved"
+                },
+            );
+            writeln!(
+                out,
+                "notice: data could bypass the flow rule `{rule}` through {how}"
             )?;
         }
         if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
@@ -453,6 +469,15 @@ fn overruled(rules: &[FlowRule]) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// The flow rules that data could bypass by files or by what is saved, and by which: [`FILES`] or [`GATEWAY`].
+fn ways_without_server(config: &GatewayConfig) -> impl Iterator<Item = (&str, &str)> {
+    config.flows.iter().flat_map(move |rule| {
+        let ways = rule.ways_around(config).into_iter();
+        let ways = ways.filter(|by| matches!(*by, FILES | GATEWAY));
+        ways.map(|by| (rule.name.as_str(), by))
+    })
+}
+
 fn as_json(
     checked: &[Checked<'_>],
     own: &BTreeMap<String, Bytes>,
@@ -514,6 +539,9 @@ fn as_json(
     let overruled: Vec<_> = overruled(&config.flows)
         .map(|(rule, by)| json!({"rule": rule, "by": by}))
         .collect();
+    let ways_around: Vec<_> = ways_without_server(config)
+        .map(|(rule, by)| json!({"rule": rule, "by": by}))
+        .collect();
     let limits = machine_limits(config).into_iter();
     let limits: serde_json::Map<String, Value> = limits
         .map(|(key, amount, _)| (key.to_owned(), amount.into()))
@@ -522,6 +550,7 @@ fn as_json(
         "servers": checked.iter().map(server).collect::<Vec<_>>(),
         "own": own.iter().map(|(name, tool)| (name, tokens(tool))).collect::<BTreeMap<_, _>>(),
         "overruled": overruled,
+        "ways_around": ways_around,
         "limits": limits,
         "views": views::as_json(&views::views(config)),
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -770,6 +771,61 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["error"]["code"], "config.invalid");
     assert_eq!(report["errors"].as_array().map(Vec::len), Some(3));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_lead_around_a_rule_are_said() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway-around");
+    let files = directory.with_extension("in");
+    for directory in [&directory, &files] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    let [saves, files] = [&directory, &files].map(|path| path.to_str().unwrap());
+    let config = |state: &str| {
+        format!(
+            "saveDirectory = '{saves}'\nreferences.files = '{files}'\n{state}[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n\
+             [[flows]]\nname = 'r'\nfrom = 'one'\nto = 'one'\naction = 'deny'\n",
+            server()
+        )
+    };
+    // A rule that leads nowhere else: what is saved may be read, and no file is written by what nothing reaches.
+    let path = file("gateway-around.toml", &config(""));
+    let Run { status, out, err } = run(&["gateway", "--config", &path, "--check"], "");
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let notice = "notice: data could bypass the flow rule `r` through `save_result`, if a server reads `saveDirectory`: a rule to `crossfeed` decides what is saved\n";
+    assert!(
+        out.contains(notice) && !out.contains("through the files"),
+        "{out}"
+    );
+    let Run { out, .. } = run(&["--json", "gateway", "--config", &path, "--check"], "");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    let expected = json!([{"rule": "r", "by": "crossfeed"}]);
+    assert_eq!(checked["ways_around"], expected, "{out}");
+
+    // What is saved would lie among the files of the store.
+    let says = "`saveDirectory`: the store is in it, around it or the same";
+    let state = directory.join("state");
+    let path_of = |state: &str| file("gateway-around-state.toml", &config(state));
+    let with = path_of(&format!(
+        "store.url = 'sqlite:{}'\n",
+        state.to_str().unwrap()
+    ));
+    for args in [
+        &["gateway", "--check", "--config", &with][..],
+        &[
+            "gateway",
+            "--check",
+            "--config",
+            &path,
+            "--state",
+            state.to_str().unwrap(),
+        ],
+        &["gateway", "--check", "--config", &path, "--state", saves],
+    ] {
+        let Run { status, err, .. } = run(args, "");
+        assert!(status != 0 && err.contains(says), "{args:?} {err}");
+    }
 }
 
 #[test]

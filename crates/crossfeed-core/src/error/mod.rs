@@ -12,6 +12,7 @@ mod meant;
 mod offer;
 mod reference;
 mod select;
+mod shown_edit;
 
 pub use arguments::{ArgumentError, NotJson};
 pub use artifact::{ArtifactError, ComponentMismatch};
@@ -26,3 +27,4 @@ pub use reference::MalformedReference;
 pub(crate) use reference::{Draft, Misplaced, ReferenceStyle, misses};
 pub use select::SelectError;
 pub(crate) use select::{cut, quotable};
+pub(crate) use shown_edit::ShownEdit;

@@ -3,6 +3,7 @@
 use super::{
     SelectError,
     meant::{MeantPiece, in_braces},
+    shown_edit::{ShownEdit, edit_kind},
 };
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
@@ -125,22 +126,46 @@ impl ReferenceStyle {
         place: (&Pointer, Option<&str>),
         id: &str,
         select: Option<&str>,
+        edit: Option<&ShownEdit>,
     ) -> String {
         let entry = members(["tool", "select"].map(str::to_owned), id, select);
-        let entry = without_braces(entry);
-        let reference = without_braces(self.object(id, select));
+        let mut entry = without_braces(entry);
+        let mut reference = without_braces(self.object(id, select));
+        if let Some(edit) = edit {
+            entry.push_str(&edit.member(edit.kind.as_str()));
+            reference.push_str(&self.edit_member(edit));
+        }
         self.placed(place, &entry, &reference)
     }
 
     /// A reference to an input.
-    pub(crate) fn input_reference(&self, input: &Input, select: Option<&str>) -> String {
+    pub(crate) fn input_reference(
+        &self,
+        input: &Input,
+        select: Option<&str>,
+        edit: Option<&ShownEdit>,
+    ) -> String {
         let keys = [self.key(input.kind().as_str()), self.key("select")];
-        Value::Object(members(keys, input.name(), select)).to_string()
+        self.edited(members(keys, input.name(), select), edit)
     }
 
     /// A reference amid a text.
-    pub(crate) fn reference_within(&self, id: &str, select: Option<&str>) -> String {
-        Value::from(self.object(id, select)).to_string()
+    pub(crate) fn reference_within(
+        &self,
+        id: &str,
+        select: Option<&str>,
+        edit: Option<&ShownEdit>,
+    ) -> String {
+        self.edited(self.object(id, select), edit)
+    }
+
+    fn edited(&self, members: Map<String, Value>, edit: Option<&ShownEdit>) -> String {
+        let edit = edit.map(|edit| self.edit_member(edit)).unwrap_or_default();
+        format!("{{{}{edit}}}", without_braces(members))
+    }
+
+    fn edit_member(&self, edit: &ShownEdit) -> String {
+        edit.member(&self.key(edit.kind.as_str()))
     }
 
     /// A literal in place of what stands there.
@@ -197,11 +222,12 @@ fn to_pointer(to: &str) -> Pointer {
 }
 
 /// An entry of a list of references.
-fn entry(to: Option<&str>, id: &str, select: Option<&str>) -> String {
+fn entry(to: Option<&str>, id: &str, select: Option<&str>, edit: Option<&ShownEdit>) -> String {
     let mut entry = Map::new();
     entry.extend(to.map(|to| ("to".to_owned(), to.into())));
     entry.extend(members(["tool", "select"].map(str::to_owned), id, select));
-    Value::Object(entry).to_string()
+    let edit = edit.map(|edit| edit.member(edit.kind.as_str()));
+    format!("{{{}{}}}", without_braces(entry), edit.unwrap_or_default())
 }
 
 /// The members of an object as JSON.
@@ -234,6 +260,8 @@ pub(crate) struct Draft {
     pub(crate) call_id: Option<CallId>,
     /// The selector, if it was written.
     pub(crate) select: Option<String>,
+    /// The edit, if one was written.
+    edit: Option<ShownEdit>,
     /// The target of an entry of a list.
     to: Option<String>,
     at: Pointer,
@@ -272,13 +300,18 @@ impl Draft {
     /// What is written instead.
     fn written(&self, id: &str, select: Option<&str>) -> String {
         let select = select.filter(|select| *select != "@");
-        match (&self.part, select) {
+        let with = |edit: Option<&ShownEdit>| match (&self.part, select) {
             (Some(_), select) => in_braces(&MeantPiece::Value {
                 id: id.to_owned(),
                 select: select.map(str::to_owned),
             }),
-            (None, select) if self.is_entry => entry(self.to.as_deref(), id, select),
-            (None, select) => self.spelling.reference_at(self.place(), id, select),
+            (None, select) if self.is_entry => entry(self.to.as_deref(), id, select, edit),
+            (None, select) => self.spelling.reference_at(self.place(), id, select, edit),
+        };
+        let whole = with(self.edit.as_ref());
+        match &self.edit {
+            Some(edit) if !is_short(&whole) => with(Some(&edit.without_content())),
+            _ => whole,
         }
     }
 }
@@ -324,6 +357,12 @@ impl MalformedReference {
         let draft = Draft {
             call_id: call_id.and_then(|id| CallId::parse(&id).ok()),
             select,
+            edit: place.written.and_then(|written| {
+                let parsed = written
+                    .as_str()
+                    .and_then(|text| serde_json::from_str(text).ok());
+                ShownEdit::in_object(parsed.as_ref().unwrap_or(written).as_object()?)
+            }),
             is_entry: is_list || to.is_some() || malformed == Malformed::NoTarget,
             to: to.map(str::to_owned),
             at: place.at.clone(),
@@ -337,7 +376,7 @@ impl MalformedReference {
     /// the place of its value; it has none as a part of a text, of which `meant` are the pieces.
     pub(crate) fn misread(
         (written, at, to): (&str, &Pointer, Option<String>),
-        call_id: &CallId,
+        (call_id, edit): (&CallId, Option<ShownEdit>),
         (why, fitting): (String, &[String]),
         meant: &[MeantPiece],
         spelling: &ReferenceStyle,
@@ -348,6 +387,7 @@ impl MalformedReference {
         let draft = Draft {
             call_id: Some(call_id.clone()),
             select: fitting.first().cloned(),
+            edit,
             part: to.is_none().then(|| written.to_owned()),
             is_entry: spelling.is_list() && spelling.is_in_map(at),
             to,
@@ -361,7 +401,7 @@ impl MalformedReference {
     pub(crate) fn unclear(
         malformed: Malformed,
         at: &Pointer,
-        meant: &[MeantPiece],
+        (meant, edit): (&[MeantPiece], Option<ShownEdit>),
         spelling: &ReferenceStyle,
     ) -> Self {
         let value = meant.iter().find_map(|piece| match piece {
@@ -375,6 +415,7 @@ impl MalformedReference {
         let draft = Draft {
             call_id: value.and_then(|(id, _)| CallId::parse(id).ok()),
             select: value.and_then(|(_, select)| select.clone()),
+            edit,
             part: part.filter(|_| meant.len() > 1),
             is_entry: spelling.is_list() && spelling.is_in_map(at),
             to: None,
@@ -789,14 +830,29 @@ fn text<'o>(
     spelling: &ReferenceStyle,
 ) -> Option<String> {
     let mut object = Map::new();
+    let mut edit = None;
     for (key, value) in members {
+        if let Some(kind) = edit_kind(key, value) {
+            let one = ShownEdit::of(kind, value);
+            if edit.replace(one.member(&spelling.respelled(key))).is_some() {
+                return None;
+            }
+            continue;
+        }
         let data = value.is_object() || value.is_array();
         if data || key.ends_with("literal") || key.ends_with("default") {
             return None;
         }
         object.insert(spelling.respelled(key), value.clone());
     }
-    Some(Value::Object(object).to_string())
+    let object = without_braces(object);
+    let edit = edit.unwrap_or_default();
+    let edit = if object.is_empty() {
+        &edit[1.min(edit.len())..]
+    } else {
+        &edit
+    };
+    Some(format!("{{{object}{edit}}}"))
 }
 
 /// The text of a value of another type.

@@ -11,7 +11,7 @@ use crate::{
     canonical::{StoredItem, Views, is_beginning, shown_digits},
     error::{
         LimitError, LookupError, MalformedReference, Misplaced, ReferenceEditError, SelectError,
-        quotable,
+        ShownEdit, quotable,
     },
     failure::{Error, Failure},
     input,
@@ -242,7 +242,9 @@ pub(crate) fn malformed<'v>(
                 };
                 MalformedReference::new(fault, place)
             }
-            meant => MalformedReference::unclear(fault, &malformed.at, meant, &plan.spelling),
+            meant => {
+                MalformedReference::unclear(fault, &malformed.at, (meant, None), &plan.spelling)
+            }
         };
         Failure::new(malformed.at.clone(), error)
     });
@@ -302,7 +304,9 @@ fn guessed(plan: &Plan, number: usize, select: Option<String>) -> Failure {
     };
     let select = select.unwrap_or_else(|| "@".to_owned());
     let meant = plan.meant(number, Some(select));
-    let error = MalformedReference::unclear(malformed, &planned.at, &meant, &plan.spelling);
+    let edit = planned.reference.edit.as_deref().map(ShownEdit::new);
+    let meant = (&*meant, edit);
+    let error = MalformedReference::unclear(malformed, &planned.at, meant, &plan.spelling);
     Failure::new(planned.at.clone(), error)
 }
 

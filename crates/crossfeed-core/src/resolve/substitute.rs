@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
-    error::{LimitError, MalformedReference},
+    error::{LimitError, MalformedReference, ShownEdit},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceRepair},
 };
@@ -235,17 +235,21 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                 repair: repair.map(|repair| {
                     let (id, select) = (source.call_id.as_str(), source.select.as_deref());
                     let spelling = &self.plan.spelling;
+                    let edit = planned.reference.edit.as_deref().map(ShownEdit::new);
+                    let shown = edit.as_ref();
                     // In place of the whole text it would lose the rest of it.
                     let read = match &source.input {
-                        Some(input) => spelling.input_reference(input, select),
-                        None if is_text => spelling.reference_within(id, select),
+                        Some(input) => spelling.input_reference(input, select, shown),
+                        None if is_text => spelling.reference_within(id, select, shown),
                         None => {
-                            spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
+                            let place = (&planned.at, Some(&*target_of(at)));
+                            spelling.reference_at(place, id, select, shown)
                         }
                     };
                     ReferenceRepair {
                         written: repair.written.clone(),
                         read,
+                        edit,
                     }
                 }),
                 text,

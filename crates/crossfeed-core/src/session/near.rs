@@ -2,7 +2,7 @@
 
 use super::{Session, job::ResolveJob};
 use crate::{
-    error::{KnownId, LookupError, MalformedReference, misses},
+    error::{KnownId, LookupError, MalformedReference, ShownEdit, misses},
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
@@ -126,9 +126,11 @@ impl ResolveJob {
             });
             let repair = number.and_then(|number| {
                 let reference = &self.plan.references.get(number)?.reference;
-                Some((number, &reference.call_id, reference.repair.as_ref()?))
+                let edit = reference.edit.as_deref().map(ShownEdit::new);
+                let named = (&reference.call_id, edit);
+                Some((number, named, reference.repair.as_ref()?))
             });
-            let (Some((number, call_id, repair)), Error::Select(error)) =
+            let (Some((number, named, repair)), Error::Select(error)) =
                 (repair, &mut failure.error)
             else {
                 continue;
@@ -141,7 +143,7 @@ impl ResolveJob {
             let select = fitting.first().cloned().or_else(|| repair.guess.clone());
             failure.error = MalformedReference::misread(
                 (&repair.written, &failure.at, to),
-                call_id,
+                named,
                 (why, select.as_slice()),
                 &self.plan.meant(number, select.clone()),
                 &self.plan.spelling,
@@ -162,7 +164,7 @@ impl ResolveJob {
             let source = &link.source;
             failure.error = MalformedReference::misread(
                 (&repair.written, &link.at, Some(target_of(&link.at))),
-                &source.call_id,
+                (&source.call_id, repair.edit.clone()),
                 (error.to_string(), &error.fitting),
                 &[],
                 &self.plan.spelling,

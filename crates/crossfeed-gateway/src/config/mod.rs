@@ -28,16 +28,18 @@ use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 use strum::{EnumString, VariantNames};
 
 /// What flow rules call files that references name: `$file/notes/today.md`.
-pub(crate) const FILES: &str = "$file";
+pub const FILES: &str = "$file";
 /// What flow rules call the gateway itself, which takes results to save them: `crossfeed/save_result`.
-pub(crate) const GATEWAY: &str = "crossfeed";
+pub const GATEWAY: &str = "crossfeed";
+/// The tool of the gateway that takes them.
+pub(crate) const SAVE: &str = "save_result";
 
 /// A gateway's configuration.
 #[derive(Clone, Debug, Default, Setters)]
@@ -178,8 +180,34 @@ impl ReferencesConfig {
     /// Whether a directory is one that files are read from, is within one, or around one, as they are written.
     pub(crate) fn reads_from(&self, directory: &Path) -> bool {
         let mut roots = self.files.iter().flat_map(|files| &files.roots);
-        roots.any(|root| root.starts_with(directory) || directory.starts_with(root))
+        roots.any(|root| overlap(root, directory))
     }
+}
+
+/// Whether two directories are the same or one is within the other, as they are written.
+fn overlap(one: &Path, other: &Path) -> bool {
+    is_within(one, other) || is_within(other, one)
+}
+
+/// Whether a directory is another or within it, as they are written.
+pub(crate) fn is_within(inner: &Path, outer: &Path) -> bool {
+    plain(inner).starts_with(plain(outer))
+}
+
+/// A path without `.` and `..`, from the root on. Links are not looked at.
+fn plain(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The files that references may name.
@@ -643,13 +671,19 @@ pub struct FlowRule {
 }
 
 impl FlowRule {
-    /// The servers through which data could bypass the rule: a server may receive data that the rule keeps from `to`,
-    /// store it, and return it from another call, and a reference names only the call that it refers to. A server that
-    /// the rule names for some of its tools can be one of them.
+    /// By what data could bypass the rule: servers, [`FILES`] and [`GATEWAY`].
+    ///
+    /// - A server may receive data that the rule keeps from `to`, store it, and return it from another call: a reference
+    ///   names only the call that it refers to. A server that the rule names for some of its tools can be one of them.
+    /// - A server that receives it may write it among the files that references may name.
+    /// - It may be saved as a file, which a server reads.
     ///
     /// Empty for a rule that allows.
-    pub fn ways_around<'s>(&self, rules: &[Self], servers: &'s [ServerConfig]) -> Vec<&'s str> {
-        let enabled = servers.iter().filter(|server| !server.disabled);
+    pub fn ways_around<'c>(&self, config: &'c GatewayConfig) -> Vec<&'c str> {
+        if self.allow {
+            return Vec::new();
+        }
+        let enabled = config.servers.iter().filter(|server| !server.disabled);
         let names: Vec<_> = enabled.map(|server| server.name.as_str()).collect();
         // The part of a pattern that concerns one server.
         let of = |pattern: &str, server: &str| {
@@ -659,23 +693,39 @@ impl FlowRule {
         };
         let may_go = |from: &str, to: &str| {
             // The first rule that allows some of it, or denies all of it.
-            let decided = rules.iter().find_map(|rule| {
+            let decided = config.flows.iter().find_map(|rule| {
                 let applies = if rule.allow { overlaps } else { covers };
                 (applies(&rule.from, from) && applies(&rule.to, to)).then_some(rule.allow)
             });
             decided.unwrap_or(true)
         };
+        let files = config.references.files.as_ref().map(|_| FILES);
+        let saves = config.save_directory.as_ref().map(|_| GATEWAY);
+        let sources = names.iter().copied().chain(files);
+        let sources: Vec<_> = sources.filter_map(|name| of(&self.from, name)).collect();
+        let receivers = names.iter().filter_map(|name| of(&self.to, name));
+        let receivers: Vec<_> = receivers.collect();
         // The gateway takes what is saved as a file.
         let own = (self.to.split('/').next() == Some(GATEWAY)).then_some(GATEWAY);
-        let goes_by = |by: &str| {
-            let by = format!("{by}/*");
-            let mut from = names.iter().filter_map(|name| of(&self.from, name));
-            let to = names.iter().copied().chain(own);
-            let mut to = to.filter_map(|name| of(&self.to, name));
-            from.any(|from| may_go(&from, &by)) && to.any(|to| may_go(&by, &to))
+        let own = own.and_then(|name| of(&self.to, name));
+        let goes_in = |to: &str| {
+            let to = format!("{to}/*");
+            sources.iter().any(|from| may_go(from, &to))
         };
-        let others = names.iter().copied();
-        others.filter(|by| !self.allow && goes_by(by)).collect()
+        let goes_out = |from: &str| {
+            let from = format!("{from}/*");
+            let mut to = receivers.iter().chain(&own);
+            to.any(|to| may_go(&from, to))
+        };
+        let ways = names.iter().copied();
+        let ways = ways.filter(|by| goes_in(by) && goes_out(by));
+        let is_written = || names.iter().any(|by| goes_in(by));
+        let by_files = files.filter(|by| is_written() && goes_out(by));
+        let by_saving = saves.filter(|by| {
+            let to = format!("{by}/{SAVE}");
+            !receivers.is_empty() && sources.iter().any(|from| may_go(from, &to))
+        });
+        ways.chain(by_files).chain(by_saving).collect()
     }
 
     /// An earlier rule that decides every flow that this rule matches.

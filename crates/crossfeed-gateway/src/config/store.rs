@@ -1,6 +1,13 @@
 //! Where results and the gateway's own records are kept.
 
-use std::{collections::BTreeMap, fmt, num::NonZeroUsize, path::PathBuf, time::Duration};
+use reqwest::Url;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// A store, and how it is reached.
 #[derive(Clone, Default)]
@@ -87,6 +94,24 @@ impl StoreConfig {
             location,
             ..Self::default()
         }
+    }
+}
+
+impl StoreConfig {
+    /// Why results must not be saved as files in a directory: the store's own is the same, in it or around it, as they are
+    /// written. On servers that is the directory of its blobs, if they have one.
+    pub fn refuses_saves_in(&self, directory: &Path) -> Option<&'static str> {
+        let of_blobs = || {
+            let url = Url::parse(self.blobs.as_deref()?).ok()?;
+            (url.scheme() == "file").then(|| url.to_file_path().ok())?
+        };
+        let own = match &self.location {
+            StoreLocation::Sqlite(own) => Some(own.clone()),
+            _ => of_blobs(),
+        };
+        own.filter(|own| super::overlap(own, directory)).map(|_| {
+            "the store is in it, around it or the same: `save_result` could write among its files; set a directory of its own, such as `saved`"
+        })
     }
 }
 

@@ -236,7 +236,7 @@ fn results_leave_the_gateway_only_where_it_is_said() {
     // Data could go by another server.
     let other = "[mcpServers.b]\ncommand = 'x'\n";
     let config = toml(&format!("{both}{server}{other}{rule}"));
-    let found = config.flows[0].ways_around(&config.flows, &config.servers);
+    let found = config.flows[0].ways_around(&config);
     assert_eq!(found, ["b"]);
     // Without a directory the rule would never apply, and nothing comes from there.
     let unknown = "no server matches the pattern: the rule would never apply";
@@ -445,6 +445,39 @@ fn directories_of_files_are_apart_from_each_other_and_from_what_is_saved() {
     }
     let apart = format!("saveDirectory = '/d/out'\n[references]\nfiles = '/d/in'\n{server}");
     assert!(toml(&apart).save_directory.is_some());
+}
+
+#[test]
+fn what_is_saved_is_apart_from_the_store_and_the_configuration() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let in_store = "the store is in it, around it or the same: `save_result` could write among its files; set a directory of its own, such as `saved`";
+    for (saves, store) in [
+        ("/d", "/d/state"),
+        ("/d/state/out", "/d/state"),
+        ("/d/state", "/d/state"),
+        ("/d/./x/../state/out", "/d/state/"),
+        ("state", "/etc/crossfeed/state"),
+        ("state", "../crossfeed/state"),
+    ] {
+        let mut stores = vec![format!("url = 'sqlite:{store}'")];
+        if store.starts_with('/') {
+            stores.push(format!("url = 'redis://h', blobs = 'file://{store}'"));
+        }
+        for store in stores {
+            let written = format!("saveDirectory = '{saves}'\nstore = {{ {store} }}\n{server}");
+            check(&written, &[&format!("line 1, `saveDirectory`: {in_store}")]);
+        }
+    }
+    let around = "this file is in it: `save_result` could replace what configures the gateway; set a directory of its own, such as `saved`";
+    for saves in [".", "/etc", "/etc/crossfeed", "/", "saved/.."] {
+        let written = format!("saveDirectory = '{saves}'\n{server}");
+        check(&written, &[&format!("line 1, `saveDirectory`: {around}")]);
+    }
+    for saves in ["saved", "/etc/crossfeed-saved", "../saved"] {
+        let written =
+            format!("saveDirectory = '{saves}'\nstore = {{ url = 'sqlite:state' }}\n{server}");
+        assert!(toml(&written).save_directory.is_some(), "{saves}");
+    }
 }
 
 #[test]
@@ -917,8 +950,66 @@ fn servers_that_lead_around_a_rule_are_found() {
         (r#"{"from": "files", "to": "*", "action": "deny"}"#, &[]),
     ] {
         let config = config(rules);
-        let found = config.flows[0].ways_around(&config.flows, &config.servers);
+        let found = config.flows[0].ways_around(&config);
         assert_eq!(found, expected, "{rules}");
+    }
+}
+
+#[test]
+fn files_and_what_is_saved_lead_around_a_rule_too() {
+    let config = |files: bool, saves: bool, rules: &str| {
+        let files = if files {
+            r#""references": {"files": "/d/in"},"#
+        } else {
+            ""
+        };
+        let saves = if saves {
+            r#""saveDirectory": "/d/out","#
+        } else {
+            ""
+        };
+        json(&format!(
+            r#"{{{files} {saves} "mcpServers": {{"notes": {{"command": "x"}}, "web": {{"command": "x"}}}}, "flows": [{rules}]}}"#
+        ))
+    };
+    let to_web = r#"{"from": "$file/private/*", "to": "web", "action": "deny"}"#;
+    let from_notes = r#"{"from": "notes", "to": "web", "action": "deny"}"#;
+    let with = |rule: &str, more: &str| format!("{rule}, {more}");
+    let not_saved = r#"{"from": "*", "to": "crossfeed", "action": "deny"}"#;
+    let no_files = r#"{"from": "$file", "to": "web", "action": "deny"}"#;
+    for (files, saves, rules, expected) in [
+        // A file goes to a server, and from there on; or the server writes it among the files that may go.
+        (true, false, to_web.to_owned(), &["notes", "$file"][..]),
+        (true, false, with(to_web, no_files), &["notes"]),
+        (true, false, no_files.to_owned(), &["notes"]),
+        (true, false, with(no_files, from_notes), &[]),
+        // What is saved is read by a server, which may be the one that must not get it.
+        (false, true, from_notes.to_owned(), &["crossfeed"]),
+        (false, true, with(from_notes, not_saved), &[]),
+        (false, false, from_notes.to_owned(), &[]),
+        (true, false, from_notes.to_owned(), &["$file"]),
+        (
+            true,
+            true,
+            to_web.to_owned(),
+            &["notes", "$file", "crossfeed"],
+        ),
+        (
+            true,
+            true,
+            r#"{"from": "*", "to": "*", "action": "deny"}"#.to_owned(),
+            &[],
+        ),
+        (
+            true,
+            true,
+            r#"{"from": "*", "to": "web", "action": "allow"}"#.to_owned(),
+            &[],
+        ),
+    ] {
+        let config = config(files, saves, &rules);
+        let found = config.flows[0].ways_around(&config);
+        assert_eq!(found, expected, "{files} {saves} {rules}");
     }
 }
 

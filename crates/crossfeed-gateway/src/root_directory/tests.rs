@@ -301,6 +301,40 @@ fn another_spelling_is_told_from_the_name_itself() {
     }
 }
 
+/// The test runs itself again where no file may have a byte, as on a disk that is full.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a limit of the whole process is for a process of its own"
+)]
+fn a_file_that_cannot_be_written_leaves_no_directory() {
+    let home = TestDirectory::new();
+    fs::create_dir_all(home.0.join("sub")).unwrap();
+    if fs::write(home.0.join("sub/probe"), "x").is_ok() {
+        let run = "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact \"$1\"";
+        let name = std::thread::current().name().unwrap().to_owned();
+        let output = std::process::Command::new("sh")
+            .args(["-c", run])
+            .arg(std::env::current_exe().unwrap())
+            .arg(name)
+            .output()
+            .unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && shown.contains("1 passed"),
+            "{shown}"
+        );
+        return;
+    }
+    let before = listing(&home.0);
+    let root = RootDirectory::open(&home.0).unwrap();
+    for path in ["a", "new/a", "new/er/a", "sub/a", "sub/new/er/a"] {
+        let written = root.write(&parse(path), b"text", Existing::Keep);
+        assert!(matches!(written, Err(FileError::Io(_))), "{written:?}");
+        assert_eq!(listing(&home.0), before, "{path}");
+    }
+}
+
 #[test]
 fn a_root_that_was_moved_is_still_the_root() {
     let world = World::new();

@@ -78,7 +78,8 @@ impl RootDirectory {
         Ok(bytes)
     }
 
-    /// Writes a file, and the directories on its path that are missing. It is on the disk when this returns.
+    /// Writes a file, and the directories on its path that are missing. It is on the disk when this returns. Where it
+    /// cannot be written, these directories are removed again, unless something else is in them by then.
     ///
     /// # Errors
     ///
@@ -92,8 +93,9 @@ impl RootDirectory {
     ) -> Result<FileDigest, FileError> {
         let (directories, name) = path.split();
         let mut parent = self.0.try_clone()?;
+        let mut made = MadeDirectories(Vec::new());
         for directory in directories {
-            parent = open_or_make(&parent, directory)?;
+            parent = open_or_make(parent, directory, &mut made)?;
         }
         let replaces = may_replace(&parent, name, existing)?;
         let mut nonce = [0; 8];
@@ -113,6 +115,7 @@ impl RootDirectory {
             let _ = unlinkat(&parent, &temporary, AtFlags::empty());
         }
         put?;
+        made.0.clear();
         fsync(&parent)?;
         Ok(FileDigest::new(content))
     }
@@ -134,24 +137,42 @@ fn open_directory(parent: &OwnedFd, name: &str) -> Result<OwnedFd, FileError> {
     }
 }
 
-fn open_or_make(parent: &OwnedFd, name: &str) -> Result<OwnedFd, FileError> {
-    match open_directory(parent, name) {
+/// Directories that were made, each by its parent and its name: removed again when this is dropped, the last one first.
+struct MadeDirectories<'p>(Vec<(OwnedFd, &'p str)>);
+
+impl Drop for MadeDirectories<'_> {
+    fn drop(&mut self) {
+        for (parent, name) in self.0.iter().rev() {
+            // One that is not empty stays.
+            let _ = unlinkat(parent, *name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+fn open_or_make<'p>(
+    parent: OwnedFd,
+    name: &'p str,
+    made: &mut MadeDirectories<'p>,
+) -> Result<OwnedFd, FileError> {
+    match open_directory(&parent, name) {
         Err(FileError::NotFound) => {}
         opened => {
             let opened = opened?;
-            check_spelling(parent, name)?;
+            check_spelling(&parent, name)?;
             return Ok(opened);
         }
     }
-    match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+    match mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
         // Another made it meanwhile.
-        Err(Errno::EXIST) => {}
-        made => {
-            made?;
-            fsync(parent)?;
+        Err(Errno::EXIST) => open_directory(&parent, name),
+        now => {
+            now?;
+            fsync(&parent)?;
+            let opened = open_directory(&parent, name);
+            made.0.push((parent, name));
+            opened
         }
     }
-    open_directory(parent, name)
 }
 
 /// Opens a regular file and nothing else, and waits for nobody.

@@ -11,6 +11,7 @@ mod tokens;
 
 use super::{
     ConfigError, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Problem, StoreLocation,
+    is_within,
     node::{self, Node, Value},
 };
 use derive_setters::Setters;
@@ -144,12 +145,20 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         let path = store::path(&field, &field.text()?)?;
         Some((field, path))
     });
-    if let (Some((field, saves)), Some(files)) = (&save_directory, &references)
-        && files.reads_from(saves)
-    {
-        field.problem(
-            "within a directory of `references.files`, or around one: what is saved could be passed on as a file, whatever the flow rules say of it",
-        );
+    if let Some((field, saves)) = &save_directory {
+        if references.as_ref().is_some_and(|own| own.reads_from(saves)) {
+            field.problem(
+                "within a directory of `references.files`, or around one: what is saved could be passed on as a file, whatever the flow rules say of it",
+            );
+        }
+        let directory = reader.sources.directory.as_deref();
+        if directory.is_some_and(|directory| is_within(directory, saves)) {
+            field.problem(
+                "this file is in it: `save_result` could replace what configures the gateway; set a directory of its own, such as `saved`",
+            );
+        } else if let Some(why) = store.refuses_saves_in(saves) {
+            field.problem(why);
+        }
     }
     let save_directory = save_directory.map(|(_, saves)| saves);
     let flows = fields.take("flows");

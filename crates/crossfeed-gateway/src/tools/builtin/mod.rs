@@ -10,7 +10,7 @@ use super::{
     client::Shared,
     refusal::{self, ErrorBodies},
 };
-use crate::config::ExtraTools;
+use crate::config::{self, ExtraTools};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, quoted};
 use crossfeed_output_schema::{INSPECTOR, inspector};
@@ -30,7 +30,7 @@ pub(super) const READ: &str = "read_result";
 /// Lists the stored results.
 pub(super) const LIST: &str = "list_results";
 /// Saves a stored result as a file.
-pub(super) const SAVE: &str = "save_result";
+pub(super) const SAVE: &str = config::SAVE;
 
 /// Their names, the inspector's first. Results are listed only to who cannot see those of others; they are saved where
 /// there is a directory for it.

@@ -56,11 +56,13 @@ pub(super) async fn answer(
     let notices = shared.heard(export.notices);
     let (directory, principal) = (Arc::clone(directory), shared.principal.clone());
     let (at, content) = (path.clone(), export.content);
+    let is_shared = directory.is_shared();
     let write = move || {
         let _room = room;
         directory.write(&principal, &at, content.as_bytes(), overwrites)
     };
-    let saved = blocking(write).await.map_err(refused)?;
+    let saved = blocking(write).await;
+    let saved = saved.map_err(|error| refused(error, is_shared))?;
     tracing::info!(target: "crossfeed::gateway::tools", call_id = call_id.as_str(), bytes = saved.bytes, "saved a result");
     let saved = json!({
         "path": path.as_str(),
@@ -74,9 +76,12 @@ pub(super) async fn answer(
 }
 
 /// Why a file is not written.
-fn refused(error: FileError) -> ErrorBodies {
+fn refused(error: FileError, is_shared: bool) -> ErrorBodies {
     let code = error.code();
     let advice = match &error {
+        FileError::Exists if is_shared => {
+            "save it under another path: several clients save here, and `overwrite` replaces only what was saved by you"
+        }
         FileError::Exists => {
             "save it under another path; `overwrite: true` replaces the file, if that is intended"
         }

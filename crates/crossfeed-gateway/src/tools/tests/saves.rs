@@ -1,7 +1,7 @@
 //! `save_result`: what is written where, and what is refused.
 
 use super::*;
-use crate::private_file::TestDirectory;
+use crate::{config::TokenConfig, private_file::TestDirectory};
 use crossfeed_core::ToolResult;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::CallId;
@@ -155,6 +155,48 @@ async fn a_file_of_someone_else_stays() {
     save(&client, arguments).await;
     assert_eq!(read(&saving), "five");
     assert_eq!(fs::read_dir(saving.home.0.join("root")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_holder_never_replaces_a_file_of_another() {
+    let holders = |config: &mut GatewayConfig| {
+        let tokens = ["ann", "bob"].map(|name| TokenConfig::new(name, format!("{name}-token")));
+        config.tokens = tokens.into();
+    };
+    let mut saving = Saving::with(Vec::new(), holders);
+    let holder = async |saving: &Saving, name: &str| {
+        let principal = Principal::Named(name.to_owned());
+        let caller = Caller::new(principal, Some(name.to_owned()), Revision::V2025_11_25);
+        let client = saving.world.client(caller).await;
+        text(&client, name).await;
+        text(&client, "same").await;
+        client
+    };
+    let [ann, bob] = [holder(&saving, "ann").await, holder(&saving, "bob").await];
+    let to = |call: &str| json!({"call_id": call, "path": "a.txt", "overwrite": true});
+    let read = |saving: &Saving| fs::read_to_string(saving.at("a.txt")).unwrap();
+    let refused = async |client: &ClientTools| {
+        let answer = save(client, to("call_1")).await;
+        let expected = "file.refused: a file is there already\nsave it under another path: several clients save here, and `overwrite` replaces only what was saved by you";
+        assert!(error(&answer).starts_with(expected), "{answer}");
+    };
+    save(&ann, to("call_1")).await;
+    refused(&bob).await;
+    assert_eq!(read(&saving), "ann");
+    save(&ann, to("call_2")).await;
+    assert_eq!(read(&saving), "same");
+    // What another wrote there since is the other's, also if it is the same.
+    fs::remove_file(saving.at("a.txt")).unwrap();
+    save(&bob, to("call_2")).await;
+    refused(&ann).await;
+    save(&bob, to("call_1")).await;
+    assert_eq!(read(&saving), "bob");
+    // Another program may be a gateway, too, and so may the process before.
+    fs::write(saving.at("a.txt"), "other").unwrap();
+    refused(&bob).await;
+    saving.restart(holders);
+    refused(&holder(&saving, "bob").await).await;
+    assert_eq!(read(&saving), "other");
 }
 
 #[cfg(unix)]
