@@ -1,5 +1,6 @@
 //! Replacements in a text: a document that is one string.
 
+mod as_written;
 mod nearest;
 
 use crate::{
@@ -119,6 +120,9 @@ impl TextEdits {
             return Err(EditErrorKind::NotText { found }.into());
         }
         let quoted = root.raw();
+        if let Some(edited) = as_written::edited(quoted, &self.edits, limits) {
+            return Ok(edited.into());
+        }
         // A document is UTF-8.
         let raw = std::str::from_utf8(&quoted[1..quoted.len() - 1]).unwrap_or_default();
         let mut budget = Budget::new(limits);

@@ -203,6 +203,23 @@ proptest! {
         }
     }
 
+    /// The same where each character has one spelling: escapes and what follows them are not taken for one another.
+    #[test]
+    fn edits_replace_where_nothing_is_escaped_in_vain(text in "[anbu/\\\\\"\n\t]{0,40}", edits in vec(("[anbu\\\\\"\n\t]{1,3}", "[anu\\\\\"\n\u{1}]{0,3}", any::<bool>()), 1..4)) {
+        let before = json!(text).to_string();
+        let mut after = Some(text);
+        let edits: Vec<_> = edits.into_iter().filter(|(old, new, _)| old != new).collect();
+        for (old, new, all) in &edits {
+            after = after.filter(|text| {
+                let count = text.matches(old.as_str()).count();
+                count == 1 || count > 1 && *all
+            });
+            after = after.map(|text| text.replace(old.as_str(), new));
+        }
+        let edits: Vec<_> = edits.iter().map(|(old, new, all)| json!({"old": old, "new": new, "all": all})).collect();
+        let found = edited(&before, &json!(edits));
+        prop_assert_eq!(found.ok(), after.map(|text| json!(text).to_string()));
+    }
 }
 
 proptest! {
