@@ -21,6 +21,7 @@ use crossfeed_gateway::{
     },
     metrics::Metrics,
     principal::Principal,
+    root_directory::RootDirectory,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
     upstream::Connector,
 };
@@ -28,6 +29,7 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
     io::{self, Write},
+    path::Path,
     sync::Arc,
 };
 
@@ -213,6 +215,15 @@ pub(super) async fn run(
                 "notice: data could bypass the flow rule `{rule}` through {how}"
             )?;
         }
+        for (root, error) in closed_roots(&config) {
+            let root = root.display().to_string();
+            let (root, error) = (printable(&root), error.to_string());
+            writeln!(
+                out,
+                "notice: no file of `references.files` can be read from {root}: {}",
+                printable(&error)
+            )?;
+        }
         if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
             writeln!(
                 out,
@@ -269,6 +280,16 @@ async fn connectors(
         return assemble::connectors(&config, environment, &metrics, None);
     };
     assemble::connectors(config, environment, &metrics, store.as_ref())
+}
+
+/// The directories of files that references may name that cannot be opened now.
+fn closed_roots(config: &GatewayConfig) -> impl Iterator<Item = (&Path, io::Error)> {
+    let roots = config
+        .references
+        .files
+        .iter()
+        .flat_map(|files| &files.roots);
+    roots.filter_map(|root| Some((root.as_path(), RootDirectory::open(root).err()?)))
 }
 
 /// The paths that clients never see of a server.
@@ -551,6 +572,7 @@ fn as_json(
         "own": own.iter().map(|(name, tool)| (name, tokens(tool))).collect::<BTreeMap<_, _>>(),
         "overruled": overruled,
         "ways_around": ways_around,
+        "closed_roots": closed_roots(config).map(|(root, error)| json!({"root": root.display().to_string(), "error": error.to_string()})).collect::<Vec<_>>(),
         "limits": limits,
         "views": views::as_json(&views::views(config)),
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},

@@ -803,6 +803,19 @@ fn files_that_lead_around_a_rule_are_said() {
     let expected = json!([{"rule": "r", "by": "crossfeed"}]);
     assert_eq!(checked["ways_around"], expected, "{out}");
 
+    // No file can be read where there is no directory.
+    assert_eq!(checked["closed_roots"], json!([]));
+    let late = format!("{files}-late");
+    let later = file(
+        "gateway-around-late.toml",
+        &config("").replace(files, &late),
+    );
+    let Run { status, out, err } = run(&["gateway", "--config", &later, "--check"], "");
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let notice =
+        format!("notice: no file of `references.files` can be read from {late}: No such file");
+    assert!(out.contains(&notice), "{out}");
+
     // What is saved would lie among the files of the store.
     let says = "`saveDirectory`: the store is in it, around it or the same";
     let state = directory.join("state");
