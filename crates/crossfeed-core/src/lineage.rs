@@ -61,7 +61,7 @@ pub struct ReferenceRepair {
     /// As it was written: `{{call_1.items[0].url}}`.
     pub written: String,
     /// As it was read, spelled as in the schema that the model was shown: `{"$tool":"call_1","$select":"items[0].url"}`,
-    /// or an entry of its references map. An edit is shown as it was written, or as `…` if it is long.
+    /// or an entry of its references map. Of an edit it has the key only.
     pub read: String,
     /// The edit of the reference.
     pub(crate) edit: Option<ShownEdit>,

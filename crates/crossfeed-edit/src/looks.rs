@@ -241,9 +241,11 @@ impl<'d, 'p> Looks<'d, 'p> {
                 let ordinal = items.ordinals.get(index);
                 Ok(ordinal.and_then(|ordinal| list.by_ordinal(*ordinal)))
             }
-            None if index + 1 == count => Ok(list.at(index)),
-            // Whoever looked at a middle item before made a table, or this look makes it for the next.
-            None => Ok(list.items_from(index, Tables::WherePaying, || true).next()),
+            // The table is made by a walk over the whole list, where this look may walk over a good part of it.
+            None if index + 1 < count && index >= count / 4 => {
+                Ok(list.items_from(index, Tables::WherePaying, || true).next())
+            }
+            None => Ok(list.at(index)),
         }
     }
 

@@ -91,11 +91,6 @@ impl Patch {
         })
     }
 
-    /// The number of operations.
-    pub fn operation_count(&self) -> usize {
-        self.operations.len()
-    }
-
     /// The bytes of `root` with the patch applied. Every byte outside the changed values is as it was.
     ///
     /// `is_withheld` is asked about members and items of `root`, at any depth: see [the crate](crate#withheld).

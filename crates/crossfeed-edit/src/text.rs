@@ -102,11 +102,6 @@ impl TextEdits {
         })
     }
 
-    /// The number of edits.
-    pub fn operation_count(&self) -> usize {
-        self.edits.len()
-    }
-
     /// The bytes of the string `root` with the edits made. Every byte outside them is as it was: escapes stay
     /// as they are spelled.
     ///

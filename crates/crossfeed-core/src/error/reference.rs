@@ -129,12 +129,8 @@ impl ReferenceStyle {
         edit: Option<&ShownEdit>,
     ) -> String {
         let entry = members(["tool", "select"].map(str::to_owned), id, select);
-        let mut entry = without_braces(entry);
-        let mut reference = without_braces(self.object(id, select));
-        if let Some(edit) = edit {
-            entry.push_str(&edit.member(edit.kind.as_str()));
-            reference.push_str(&self.edit_member(edit));
-        }
+        let entry = with_edit(entry, edit.map(|edit| (edit.kind.as_str(), edit)));
+        let reference = self.edited(self.object(id, select), edit);
         self.placed(place, &entry, &reference)
     }
 
@@ -146,7 +142,8 @@ impl ReferenceStyle {
         edit: Option<&ShownEdit>,
     ) -> String {
         let keys = [self.key(input.kind().as_str()), self.key("select")];
-        self.edited(members(keys, input.name(), select), edit)
+        let members = members(keys, input.name(), select);
+        format!("{{{}}}", self.edited(members, edit))
     }
 
     /// A reference amid a text.
@@ -156,16 +153,13 @@ impl ReferenceStyle {
         select: Option<&str>,
         edit: Option<&ShownEdit>,
     ) -> String {
-        self.edited(self.object(id, select), edit)
+        format!("{{{}}}", self.edited(self.object(id, select), edit))
     }
 
+    /// The members of a reference and its edit.
     fn edited(&self, members: Map<String, Value>, edit: Option<&ShownEdit>) -> String {
-        let edit = edit.map(|edit| self.edit_member(edit)).unwrap_or_default();
-        format!("{{{}{edit}}}", without_braces(members))
-    }
-
-    fn edit_member(&self, edit: &ShownEdit) -> String {
-        edit.member(&self.key(edit.kind.as_str()))
+        let key = edit.map(|edit| self.key(edit.kind.as_str()));
+        with_edit(members, key.as_deref().zip(edit))
     }
 
     /// A literal in place of what stands there.
@@ -226,8 +220,20 @@ fn entry(to: Option<&str>, id: &str, select: Option<&str>, edit: Option<&ShownEd
     let mut entry = Map::new();
     entry.extend(to.map(|to| ("to".to_owned(), to.into())));
     entry.extend(members(["tool", "select"].map(str::to_owned), id, select));
-    let edit = edit.map(|edit| edit.member(edit.kind.as_str()));
-    format!("{{{}{}}}", without_braces(entry), edit.unwrap_or_default())
+    let edit = edit.map(|edit| (edit.kind.as_str(), edit));
+    format!("{{{}}}", with_edit(entry, edit))
+}
+
+/// Members, and an edit under its key behind them, without braces.
+fn with_edit(members: Map<String, Value>, edit: Option<(&str, &ShownEdit)>) -> String {
+    let mut object = without_braces(members);
+    if let Some((key, edit)) = edit {
+        if !object.is_empty() {
+            object.push(',');
+        }
+        object.push_str(&edit.member(key));
+    }
+    object
 }
 
 /// The members of an object as JSON.
@@ -824,19 +830,18 @@ fn template_of(object: &Map<String, Value>) -> Option<(&String, &str)> {
     Some((key, text.as_str()?))
 }
 
-/// A reference as JSON, spelled as in the schema; `None` if it holds data, which no message shows.
+/// A reference as JSON, spelled as in the schema; `None` if it holds data, which no message shows, beside its edit.
 fn text<'o>(
     members: impl Iterator<Item = (&'o String, &'o Value)>,
     spelling: &ReferenceStyle,
 ) -> Option<String> {
     let mut object = Map::new();
-    let mut edit = None;
+    let mut edits = Vec::new();
+    let mut is_signed = false;
     for (key, value) in members {
+        is_signed |= is_sentinel(key);
         if let Some(kind) = edit_kind(key, value) {
-            let one = ShownEdit::of(kind, value);
-            if edit.replace(one.member(&spelling.respelled(key))).is_some() {
-                return None;
-            }
+            edits.push((spelling.respelled(key), ShownEdit::of(kind, value)));
             continue;
         }
         let data = value.is_object() || value.is_array();
@@ -845,14 +850,20 @@ fn text<'o>(
         }
         object.insert(spelling.respelled(key), value.clone());
     }
-    let object = without_braces(object);
-    let edit = edit.unwrap_or_default();
-    let edit = if object.is_empty() {
-        &edit[1.min(edit.len())..]
-    } else {
-        &edit
+    let (key, edit) = match edits.pop() {
+        _ if !edits.is_empty() => return None,
+        None => return Some(Value::Object(object).to_string()),
+        // Beside keys with a sign, one without would be refused.
+        Some((_, edit)) if is_signed => (spelling.key(edit.kind.as_str()), edit),
+        Some(edit) => edit,
     };
-    Some(format!("{{{object}{edit}}}"))
+    let with = |edit: &ShownEdit| format!("{{{}}}", with_edit(object.clone(), Some((&key, edit))));
+    let whole = with(&edit);
+    Some(if is_short(&whole) {
+        whole
+    } else {
+        with(&edit.without_content())
+    })
 }
 
 /// The text of a value of another type.

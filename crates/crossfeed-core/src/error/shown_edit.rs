@@ -35,18 +35,18 @@ impl ShownEdit {
     }
 
     /// The same without what was written.
-    pub(super) fn without_content(&self) -> Self {
+    pub(crate) fn without_content(&self) -> Self {
         Self {
             kind: self.kind,
             content: None,
         }
     }
 
-    /// It as a member behind others.
+    /// It as a member of an object.
     pub(super) fn member(&self, key: &str) -> String {
         match &self.content {
-            Some(content) => format!(",\"{key}\":{content}"),
-            None => format!(",\"{key}\": …"),
+            Some(content) => format!("\"{key}\":{content}"),
+            None => format!("\"{key}\": …"),
         }
     }
 }
@@ -94,13 +94,10 @@ fn short_json(value: &Value) -> Option<Box<str>> {
             Ok(())
         }
     }
-    /// The most characters of a number with a fraction that is surely as it was written.
-    const MAX_FRACTION_CHARS: usize = 16;
     fn is_exact(value: &Value) -> bool {
         match value {
-            Value::Number(number) => {
-                !number.is_f64() || number.to_string().len() <= MAX_FRACTION_CHARS
-            }
+            // Its digits may have been others.
+            Value::Number(number) => !number.is_f64(),
             Value::Array(items) => items.iter().all(is_exact),
             Value::Object(members) => members.values().all(is_exact),
             _ => true,

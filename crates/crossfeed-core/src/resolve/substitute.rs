@@ -236,7 +236,9 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                     let (id, select) = (source.call_id.as_str(), source.select.as_deref());
                     let spelling = &self.plan.spelling;
                     let edit = planned.reference.edit.as_deref().map(ShownEdit::new);
-                    let shown = edit.as_ref();
+                    // A lineage holds no content of edits.
+                    let shown = edit.as_ref().map(ShownEdit::without_content);
+                    let shown = shown.as_ref();
                     // In place of the whole text it would lose the rest of it.
                     let read = match &source.input {
                         Some(input) => spelling.input_reference(input, select, shown),

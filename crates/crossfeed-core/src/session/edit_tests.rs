@@ -575,15 +575,16 @@ fn corrections_keep_the_edit() {
         let session = page().await;
         let code = ErrorCode::ReferenceMalformed;
         let remove = json!([{"op": "remove", "path": "/0"}]);
-        let shown = r#"patch":[{"op":"remove","path":"/0"}]}"#;
+        let shown = r#""$patch":[{"op":"remove","path":"/0"}]}"#;
         let long = json!([{"op": "add", "path": "/0", "value": "x".repeat(700)}]);
         let longer = json!([{"op": "remove", "path": "/0"}, {"op": "add", "path": "/0", "value": "x".repeat(700)}]);
-        let only_key = r#"patch": …}"#;
+        let only_key = r#""$patch": …}"#;
         for (edit, shown) in [(&remove, shown), (&long, only_key), (&longer, only_key)] {
             for written in [
                 json!({"$tool": "c", "$select": "tags", "limit": 1, "$patch": edit}),
                 json!({"$tool": "c", "_tool": "c", "$select": "tags", "$patch": edit}),
                 json!({"$tool": ["c"], "$select": "tags", "$patch": edit}),
+                json!({"$tool": ["c"], "$select": "tags", "patch": edit}),
                 json!({"$tool": "c", "path": "tagz", "$patch": edit}),
                 json!({"$tool": "c", "$select": "tags", "limit": 1, "patch": edit}),
             ] {
@@ -591,7 +592,18 @@ fn corrections_keep_the_edit() {
                 check_refused(&session, json!({"x": written}), code, &told).await;
             }
         }
-        // What is read as what it means is shown with it.
+        // A number that would lose digits is not shown as another.
+        for number in ["100000000000000000001", "0.1000000000000000055", "0.5"] {
+            let merge = serde_json::from_str::<Value>(&format!(r#"{{"id": {number}}}"#)).unwrap();
+            let written = json!({"$tool": ["c"], "$merge": merge});
+            let told = [r#"try: {"$tool":"c","$merge": …}"#];
+            check_refused(&session, json!({"x": written}), code, &told).await;
+        }
+        // As it was written, not as it was made.
+        let written = json!({"$tool": ["c"], "$merge": {"pin": {"$tool": "n"}}});
+        let told = [r#"try: {"$tool":"c","$merge":{"pin":{"$tool":"n"}}}"#];
+        check_refused(&session, json!({"x": written}), code, &told).await;
+        // What is read as what it means is shown with its key.
         let read = async |arguments: Value| {
             let by_value = session.resolve(arguments.clone(), None).await.unwrap();
             let by_bytes = session.resolve_json(arguments.to_string(), None).await;
@@ -605,7 +617,7 @@ fn corrections_keep_the_edit() {
         };
         let written = json!({"$tool": "c", "path": "tags", "$patch": remove});
         let (whole, lines) = read(json!({"x": written})).await;
-        let meant = format!(r#"{{"$tool":"c","$select":"tags","${shown}"#);
+        let meant = format!(r#"{{"$tool":"c","$select":"tags",{only_key}"#);
         assert_eq!(whole, meant);
         assert_eq!(
             lines,
@@ -613,29 +625,10 @@ fn corrections_keep_the_edit() {
                 r#"repaired: `{{"$tool":"c","path":"tags"}}` read as `{meant}`"#
             )]
         );
-        let written = json!({"$tool": "c", "path": "tags", "$patch": long});
-        let (whole, _) = read(json!({"x": written})).await;
-        assert_eq!(
-            whole,
-            format!(r#"{{"$tool":"c","$select":"tags","${only_key}"#)
-        );
-        // As it was written, not as it was made.
-        let written = json!({"$tool": "c", "path": "@", "$merge": {"pin": {"$tool": "n"}}});
-        let (whole, _) = read(json!({"x": written})).await;
-        assert!(
-            whole.ends_with(r#","$merge":{"pin":{"$tool":"n"}}}"#),
-            "{whole}"
-        );
         // Under the keys of the list.
         let entry = json!({"to": "x", "tool": "c", "path": "tags", "patch": remove.to_string()});
         let (whole, _) = read(json!({"x": null, "_refs": [entry]})).await;
-        let text = Value::from(remove.to_string());
-        assert!(whole.contains(&format!(r#"patch":{text}"#)), "{whole}");
-        // A number that would lose digits is not shown as another.
-        let written =
-            json!({"$tool": "c", "path": "@", "$merge": {"pin": 0.123_456_789_012_345_67}});
-        let (whole, _) = read(json!({"x": written})).await;
-        assert!(whole.ends_with(r#","$merge": …}"#), "{whole}");
+        assert!(whole.contains(r#""patch": …"#), "{whole}");
     });
 }
 

@@ -140,6 +140,12 @@ impl GatewayConfig {
         self
     }
 
+    /// Whether holders of several tokens save results in the same directory.
+    pub(crate) fn shares_saves(&self) -> bool {
+        let listen = self.listen.as_ref();
+        listen.is_some_and(|listen| listen.tokens.len() > 1)
+    }
+
     /// Sets the tokens of clients over HTTP.
     pub fn with_tokens(mut self, tokens: Vec<TokenConfig>) -> Self {
         if let Some(listen) = &mut self.listen {
@@ -196,6 +202,12 @@ pub(crate) fn is_within(inner: &Path, outer: &Path) -> bool {
 
 /// A path without `.` and `..`, from the root on. Links are not looked at.
 fn plain(path: &Path) -> PathBuf {
+    // The directory of a file that is named without one is empty.
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut plain = PathBuf::new();
     for part in absolute.components() {

@@ -95,9 +95,7 @@ impl StoreConfig {
             ..Self::default()
         }
     }
-}
 
-impl StoreConfig {
     /// Why results must not be saved as files in a directory: the store's own is the same, in it or around it, as they are
     /// written. On servers that is the directory of its blobs, if they have one.
     pub fn refuses_saves_in(&self, directory: &Path) -> Option<&'static str> {

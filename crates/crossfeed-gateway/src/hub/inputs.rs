@@ -142,8 +142,7 @@ impl InputReader for RequestInputs {
         if !request.side.has_roots {
             return Ok(None);
         }
-        let asked = request.client.ask(request.serial, method::LIST_ROOTS).await;
-        let result = asked.map_err(|error| RootsError::Failed(error.to_string()))?;
+        let result = request.client.ask_for_roots(request.serial).await?;
         let roots = read_apart(&result, ClientRoots::from_result).await;
         roots.map(Some)
     }

@@ -109,12 +109,6 @@ pub enum FileError {
         /// The name as it was given.
         name: String,
     },
-    /// It has too many bytes.
-    #[error("the file has more than {most} bytes")]
-    TooLarge {
-        /// How many may be read.
-        most: u64,
-    },
     /// The system refuses.
     #[error("the system refuses")]
     Io(#[from] io::Error),
@@ -124,7 +118,6 @@ impl FileError {
     /// Its code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::TooLarge { .. } => ErrorCode::LimitExceeded,
             Self::Io(_) => ErrorCode::FileUnavailable,
             _ => ErrorCode::FileRefused,
         }

@@ -8,7 +8,7 @@ use rustix::{
 };
 use std::{
     fs::File,
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
     os::fd::{AsFd, OwnedFd},
     path::Path,
 };
@@ -60,24 +60,6 @@ impl RootDirectory {
         Ok(file)
     }
 
-    /// Reads a regular file of at most `most` bytes.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`open_file`](Self::open_file), and [`FileError::TooLarge`].
-    pub fn read(&self, path: &RelativePath, most: u64) -> Result<Vec<u8>, FileError> {
-        let file = self.open_file(path)?;
-        if file.metadata()?.len() > most {
-            return Err(FileError::TooLarge { most });
-        }
-        let mut bytes = Vec::new();
-        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > most {
-            return Err(FileError::TooLarge { most });
-        }
-        Ok(bytes)
-    }
-
     /// Writes a file, and the directories on its path that are missing. It is on the disk when this returns. Where it
     /// cannot be written, these directories are removed again, unless something else is in them by then.
     ///
@@ -93,7 +75,7 @@ impl RootDirectory {
     ) -> Result<FileDigest, FileError> {
         let (directories, name) = path.split();
         let mut parent = self.0.try_clone()?;
-        let mut made = MadeDirectories(Vec::new());
+        let mut made = CreatedDirectories(Vec::new());
         for directory in directories {
             parent = open_or_make(parent, directory, &mut made)?;
         }
@@ -137,10 +119,10 @@ fn open_directory(parent: &OwnedFd, name: &str) -> Result<OwnedFd, FileError> {
     }
 }
 
-/// Directories that were made, each by its parent and its name: removed again when this is dropped, the last one first.
-struct MadeDirectories<'p>(Vec<(OwnedFd, &'p str)>);
+/// Directories that were created, each by its parent and its name: removed again when this is dropped, the last one first.
+struct CreatedDirectories<'p>(Vec<(OwnedFd, &'p str)>);
 
-impl Drop for MadeDirectories<'_> {
+impl Drop for CreatedDirectories<'_> {
     fn drop(&mut self) {
         for (parent, name) in self.0.iter().rev() {
             // One that is not empty stays.
@@ -152,7 +134,7 @@ impl Drop for MadeDirectories<'_> {
 fn open_or_make<'p>(
     parent: OwnedFd,
     name: &'p str,
-    made: &mut MadeDirectories<'p>,
+    made: &mut CreatedDirectories<'p>,
 ) -> Result<OwnedFd, FileError> {
     match open_directory(&parent, name) {
         Err(FileError::NotFound) => {}
@@ -167,9 +149,10 @@ fn open_or_make<'p>(
         Err(Errno::EXIST) => open_directory(&parent, name),
         now => {
             now?;
-            fsync(&parent)?;
             let opened = open_directory(&parent, name);
+            let flushed = fsync(&parent);
             made.0.push((parent, name));
+            flushed?;
             opened
         }
     }

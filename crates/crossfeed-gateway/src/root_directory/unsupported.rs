@@ -27,15 +27,6 @@ impl RootDirectory {
         match self.0 {}
     }
 
-    /// Reads a regular file of at most so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// None: there is no root.
-    pub fn read(&self, _: &RelativePath, _: u64) -> Result<Vec<u8>, FileError> {
-        match self.0 {}
-    }
-
     /// Writes a file.
     ///
     /// # Errors

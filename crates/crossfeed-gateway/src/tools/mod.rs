@@ -176,9 +176,8 @@ impl Tools {
     /// The directory is not there, or cannot be opened.
     pub fn with_save_directory(mut self) -> io::Result<Self> {
         let directory = self.config.save_directory.as_ref();
-        let is_shared = self.config.tokens.len() > 1;
         let directory = directory
-            .map(|path| SaveDirectory::open(path, is_shared))
+            .map(|path| SaveDirectory::open(path))
             .transpose()?;
         self.saves = directory.map(Arc::new);
         Ok(self)

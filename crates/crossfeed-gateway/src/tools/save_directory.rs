@@ -14,28 +14,20 @@ const MAX_FILES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 /// The directory below which results are saved.
 pub(super) struct SaveDirectory {
     root: RootDirectory,
-    /// Whether several holders of tokens save here: `overwrite` then replaces no file that may be another's.
-    is_shared: bool,
     /// Who wrote each file last, and what it held then.
     written: Mutex<LruCache<RelativePath, (Principal, FileDigest)>>,
 }
 
 impl SaveDirectory {
-    pub(super) fn open(path: &Path, is_shared: bool) -> io::Result<Self> {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
             root: RootDirectory::open(path)?,
-            is_shared,
             written: Mutex::new(LruCache::new(MAX_FILES)),
         })
     }
 
-    /// Whether several holders of tokens save here.
-    pub(super) fn is_shared(&self) -> bool {
-        self.is_shared
-    }
-
     /// Writes a file for a client. One that is there stays, unless this client wrote it last and it still holds that, or
-    /// the client `overwrites` it and no other holder of a token may have written it.
+    /// `overwrites` it.
     pub(super) fn write(
         &self,
         principal: &Principal,
@@ -43,15 +35,15 @@ impl SaveDirectory {
         content: &[u8],
         overwrites: bool,
     ) -> Result<FileDigest, FileError> {
-        let before = self.written.lock().get(path).cloned();
-        let existing = match before {
-            _ if overwrites && !self.is_shared => Existing::Replace,
+        // Held meanwhile: what is noted is what is there.
+        let mut written = self.written.lock();
+        let existing = match written.get(path).cloned() {
+            _ if overwrites => Existing::Replace,
             Some((writer, before)) if writer == *principal => Existing::ReplaceIf(before),
             _ => Existing::Keep,
         };
-        let written = self.root.write(path, content, existing)?;
-        let by = (principal.clone(), written);
-        self.written.lock().put(path.clone(), by);
-        Ok(written)
+        let digest = self.root.write(path, content, existing)?;
+        written.put(path.clone(), (principal.clone(), digest));
+        Ok(digest)
     }
 }

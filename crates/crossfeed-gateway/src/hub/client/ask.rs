@@ -4,6 +4,7 @@ use super::Client;
 use crate::{
     message::{Id, Message},
     protocol::method,
+    tools::inputs::RootsError,
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
@@ -11,20 +12,6 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 /// How long a client may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Why a client did not answer with a result.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-pub(in crate::hub) enum AskError {
-    /// It answered with an error.
-    #[error("it answered with an error")]
-    Refused,
-    /// It did not answer in time.
-    #[error("it did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
-    TimedOut,
-    /// It cannot be reached.
-    #[error("it is gone")]
-    Gone,
-}
 
 /// A question to a client, which is withdrawn when nobody waits for its answer any longer.
 struct Question {
@@ -46,7 +33,7 @@ impl Drop for Question {
             && is_open
         {
             let (client, serial) = (Arc::clone(&self.client), self.serial);
-            let params = format!(r#"{{"requestId":{number},"reason":"nobody waits any longer"}}"#);
+            let params = format!(r#"{{"requestId":{number},"reason":"the call has ended"}}"#);
             let cancelled = Message::notification(method::CANCELLED, Some(&params.into()));
             runtime.spawn(async move { client.send_within(serial, cancelled).await });
         }
@@ -54,16 +41,15 @@ impl Drop for Question {
 }
 
 impl Client {
-    /// The result of a request to the client, which is sent on the stream of one of its own.
+    /// The client's result of `roots/list`, which is asked for on the stream of one of its own requests.
     ///
     /// # Errors
     ///
-    /// There is no result, or not in time.
-    pub(in crate::hub) async fn ask(
+    /// [`RootsError::Refused`], [`RootsError::TimedOut`] or [`RootsError::Gone`].
+    pub(in crate::hub) async fn ask_for_roots(
         self: &Arc<Self>,
         serial: u64,
-        method: &'static str,
-    ) -> Result<Bytes, AskError> {
+    ) -> Result<Bytes, RootsError> {
         let (sender, answer) = oneshot::channel();
         let number = {
             let mut state = self.state.lock();
@@ -78,18 +64,18 @@ impl Client {
             number,
         };
         let answered = async {
-            let message = Message::request(&Id::number(number), method, None);
+            let message = Message::request(&Id::number(number), method::LIST_ROOTS, None);
             if !self.send_within(serial, message).await {
                 return None;
             }
             answer.await.ok()
         };
         let answered = tokio::time::timeout(ANSWER_TIMEOUT, answered).await;
-        let answer = answered.map_err(|_| AskError::TimedOut)?;
+        let answer = answered.map_err(|_| RootsError::TimedOut)?;
         answer
-            .ok_or(AskError::Gone)?
+            .ok_or(RootsError::Gone)?
             .result()
-            .ok_or(AskError::Refused)
+            .ok_or(RootsError::Refused)
     }
 
     /// Sends a message on the stream of one of the client's requests; else where messages go that belong to none.

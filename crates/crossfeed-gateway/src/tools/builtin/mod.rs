@@ -10,7 +10,7 @@ use super::{
     client::Shared,
     refusal::{self, ErrorBodies},
 };
-use crate::config::{self, ExtraTools};
+use crate::config::{self, ExtraTools, GatewayConfig};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, quoted};
 use crossfeed_output_schema::{INSPECTOR, inspector};
@@ -46,11 +46,11 @@ pub(super) fn offered(tools: ExtraTools, may_list: bool, may_save: bool) -> Vec<
 }
 
 /// How one of them is listed.
-pub(super) fn definition(name: &str) -> Value {
+pub(super) fn definition(name: &str, config: &GatewayConfig) -> Value {
     let mut tool = match name {
         READ => read_result(),
         LIST => list_results(),
-        SAVE => save_result(),
+        SAVE => save_result(config.shares_saves()),
         _ => inspector(),
     };
     let mut hints = json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false});
@@ -77,8 +77,8 @@ struct Arguments(Value);
 
 impl Arguments {
     /// Refuses what the input schema of the tool does not name.
-    fn check(&self, name: &str) -> Result<(), ErrorBodies> {
-        let definition = definition(name);
+    fn check(&self, name: &str, config: &GatewayConfig) -> Result<(), ErrorBodies> {
+        let definition = definition(name, config);
         let Value::Object(given) = &self.0 else {
             let message = "the arguments are not an object";
             return Err(vec![ErrorBody::new(ErrorCode::ArgumentsInvalid, message)]);
@@ -205,7 +205,7 @@ async fn answered(
         document.root().ok().map(Cursor::to_nearest_value)
     };
     let arguments = Arguments(arguments.and_then(read).unwrap_or_else(|| json!({})));
-    arguments.check(name)?;
+    arguments.check(name, &shared.tools.config)?;
     match name {
         READ => read::answer(shared, &arguments, is_model).await,
         LIST => stored::answer(shared, &arguments).await,
@@ -260,8 +260,8 @@ fn list_results() -> Value {
     })
 }
 
-fn save_result() -> Value {
-    json!({
+fn save_result(is_shared: bool) -> Value {
+    let mut tool = json!({
         "name": SAVE,
         "description": "Saves a stored tool result by its `_toolCallId`, or what `select` picks of it, as a file for the user's other programs: text as text, images and other binary data as bytes, the rest as JSON. Answers with path, bytes and SHA-256.",
         "inputSchema": {
@@ -270,10 +270,15 @@ fn save_result() -> Value {
                 "call_id": {"type": "string", "description": "the `_toolCallId` of the result"},
                 "select": {"type": "string", "description": "a JMESPath expression, e.g. `items[*].url`"},
                 "path": {"type": "string", "description": "where, e.g. `reports/june.json`"},
-                "overwrite": {"type": "boolean", "default": false, "description": "replaces a file that was not saved by you"},
             },
             "required": ["call_id", "path"],
             "additionalProperties": false,
         },
-    })
+    });
+    if !is_shared {
+        let description = "replaces a file that was not saved by you";
+        tool["inputSchema"]["properties"]["overwrite"] =
+            json!({"type": "boolean", "default": false, "description": description});
+    }
+    tool
 }

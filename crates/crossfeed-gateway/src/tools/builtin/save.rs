@@ -56,7 +56,7 @@ pub(super) async fn answer(
     let notices = shared.heard(export.notices);
     let (directory, principal) = (Arc::clone(directory), shared.principal.clone());
     let (at, content) = (path.clone(), export.content);
-    let is_shared = directory.is_shared();
+    let is_shared = shared.tools.config.shares_saves();
     let write = move || {
         let _room = room;
         directory.write(&principal, &at, content.as_bytes(), overwrites)
@@ -80,7 +80,7 @@ fn refused(error: FileError, is_shared: bool) -> ErrorBodies {
     let code = error.code();
     let advice = match &error {
         FileError::Exists if is_shared => {
-            "save it under another path: several clients save here, and `overwrite` replaces only what was saved by you"
+            "save it under another path: several clients save here, and only a file of your own is replaced that nobody has changed since"
         }
         FileError::Exists => {
             "save it under another path; `overwrite: true` replaces the file, if that is intended"

@@ -57,7 +57,7 @@ pub(super) struct ReadFile {
 impl Files {
     pub(in crate::tools) fn new(config: &FilesConfig) -> Self {
         let root = |path: &PathBuf| Root {
-            path: path.clone(),
+            path: std::path::absolute(path).unwrap_or_else(|_| path.clone()),
             opened: OnceLock::new(),
         };
         let mut digest = Sha256::new();
@@ -241,7 +241,6 @@ fn failed(error: FileError) -> InputError {
             advice: "check the path: it begins at the root, and upper and lower case differ"
                 .to_owned(),
         },
-        FileError::TooLarge { most } => InputError::TooLarge { limit: *most },
         FileError::Io(source) => {
             tracing::warn!(target: "crossfeed::gateway::tools", error = %source, "cannot read a file");
             InputError::Unavailable {

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// Roots that are read of one answer, at most, and the bytes of their addresses: the rest holds no file.
+/// Roots that are read of one answer, at most, and the bytes of each address: others are ignored.
 const MAX_ROOTS: usize = 256;
 const MAX_URI_BYTES: usize = 4096;
 
@@ -35,11 +35,11 @@ impl ClientRoots {
         question.into()
     }
 
-    /// Those of a result of `roots/list`. What is no directory of a file system, or leads through `..`, is left out.
+    /// Those of a result of `roots/list`. Addresses of other schemes, and those with `..`, are ignored.
     ///
     /// # Errors
     ///
-    /// It is no such result.
+    /// [`RootsError::Invalid`]: it has no list of roots.
     pub(crate) fn from_result(result: &Bytes) -> Result<Self, RootsError> {
         let document = Document::new(result.clone());
         let roots = document.root().ok().and_then(|root| root.get("roots"));
@@ -74,9 +74,15 @@ pub(crate) enum RootsError {
     /// It was asked, and answered with something else.
     #[error("its answer is not valid")]
     Invalid,
-    /// It was asked, and does not say.
-    #[error("{0}")]
-    Failed(String),
+    /// It was asked, and answered with an error.
+    #[error("it answered with an error")]
+    Refused,
+    /// It was asked, and did not answer in time.
+    #[error("it did not answer in time")]
+    TimedOut,
+    /// It cannot be asked.
+    #[error("it is gone")]
+    Gone,
 }
 
 impl From<RootsError> for InputError {

@@ -421,7 +421,7 @@ fn listing(
     let mut reports = Vec::new();
     let mut written: Vec<Bytes> = extra
         .iter()
-        .map(|name| builtin::definition(name).to_string().into())
+        .map(|name| builtin::definition(name, config).to_string().into())
         .collect();
     for (index, outcome) in tools {
         let tool = match outcome {

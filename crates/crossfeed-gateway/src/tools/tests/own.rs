@@ -128,7 +128,7 @@ async fn a_page_in_which_something_is_left_out_is_text_alone() {
     assert_eq!(answer["content"], json!([{"type": "text", "text": page}]));
     assert_eq!(answer.get("structuredContent"), None);
     // Nothing else is promised.
-    let listed = crate::tools::builtin::definition("read_result");
+    let listed = crate::tools::builtin::definition("read_result", &GatewayConfig::default());
     assert_eq!(listed.get("outputSchema"), None);
 }
 

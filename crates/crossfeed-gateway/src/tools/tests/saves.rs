@@ -1,7 +1,10 @@
 //! `save_result`: what is written where, and what is refused.
 
 use super::*;
-use crate::{config::TokenConfig, private_file::TestDirectory};
+use crate::{
+    config::{ListenConfig, TokenConfig},
+    private_file::TestDirectory,
+};
 use crossfeed_core::ToolResult;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::CallId;
@@ -161,7 +164,9 @@ async fn a_file_of_someone_else_stays() {
 async fn a_holder_never_replaces_a_file_of_another() {
     let holders = |config: &mut GatewayConfig| {
         let tokens = ["ann", "bob"].map(|name| TokenConfig::new(name, format!("{name}-token")));
-        config.tokens = tokens.into();
+        let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
+        listen.tokens = tokens.into();
+        config.listen = Some(listen);
     };
     let mut saving = Saving::with(Vec::new(), holders);
     let holder = async |saving: &Saving, name: &str| {
@@ -173,13 +178,19 @@ async fn a_holder_never_replaces_a_file_of_another() {
         client
     };
     let [ann, bob] = [holder(&saving, "ann").await, holder(&saving, "bob").await];
-    let to = |call: &str| json!({"call_id": call, "path": "a.txt", "overwrite": true});
+    let to = |call: &str| json!({"call_id": call, "path": "a.txt"});
+    let mut overwriting = to("call_1");
+    overwriting["overwrite"] = json!(true);
+    let answer = save(&bob, overwriting).await;
+    assert!(error(&answer).contains("has no parameter"), "{answer}");
     let read = |saving: &Saving| fs::read_to_string(saving.at("a.txt")).unwrap();
     let refused = async |client: &ClientTools| {
         let answer = save(client, to("call_1")).await;
-        let expected = "file.refused: a file is there already\nsave it under another path: several clients save here, and `overwrite` replaces only what was saved by you";
+        let expected = "file.refused: a file is there already\nsave it under another path: several clients save here, and only a file of your own is replaced that nobody has changed since";
         assert!(error(&answer).starts_with(expected), "{answer}");
     };
+    let listed = ann.list(&saving.world.lists).await;
+    assert!(!String::from_utf8_lossy(&listed).contains("overwrite"));
     save(&ann, to("call_1")).await;
     refused(&bob).await;
     assert_eq!(read(&saving), "ann");
