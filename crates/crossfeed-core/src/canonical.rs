@@ -113,6 +113,11 @@ pub(crate) fn shown_digits(digest: &str) -> &str {
     digest.get(..SHOWN_DIGITS).unwrap_or(digest)
 }
 
+/// The digits that are shown of the digest of a result, by the bytes of it that a model may see.
+pub fn shown_digest(shown: &[u8]) -> String {
+    shown_digits(&HEXLOWER.encode(&Sha256::digest(shown))).to_owned()
+}
+
 /// Whether a text is the beginning of a digest, at least as long as it is shown.
 pub(crate) fn is_beginning(text: &str, digest: &str) -> bool {
     let beginning = digest.as_bytes().get(..text.len());

@@ -51,6 +51,7 @@ mod validate;
 pub use account::TokenUsage;
 pub use arguments::SplicedJson;
 pub use artifact::{Component, ComponentError, CreatedArtifact, NewArtifact};
+pub use canonical::shown_digest;
 pub use context::{ContextOptions, Outline, Oversized};
 pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;

@@ -12,8 +12,8 @@ mod template;
 pub use input::{Input, InputKind, NameError};
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_near_select, is_wrapper,
-    may_hold_id, near_object, near_text, near_value, near_whole,
+    Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_near_edit, is_near_select,
+    is_wrapper, may_hold_id, near_object, near_text, near_value, near_whole,
 };
 pub use template::{Piece, Template};
 

@@ -102,9 +102,21 @@ fn with_state(mut config: GatewayConfig, args: &cli::Gateway) -> Result<GatewayC
             bail!("the configuration has a store: leave `--state` out, or the `store` there");
         }
         config.store = StoreConfig::new(StoreLocation::Sqlite(directory.clone()));
-        let saves = config.save_directory.as_deref();
-        if let Some(why) = saves.and_then(|saves| config.store.refuses_saves_in(saves)) {
-            bail!("`saveDirectory`: {why}");
+        let files = config
+            .references
+            .files
+            .iter()
+            .flat_map(|files| &files.roots);
+        let files = files.map(|root| ("references.files", root));
+        let saves = config
+            .save_directory
+            .iter()
+            .map(|saves| ("saveDirectory", saves));
+        let mut others = saves.chain(files);
+        if let Some((key, _)) = others.find(|(_, other)| config.store.overlaps(other)) {
+            bail!(
+                "`{key}`: the store is in it, around it or the same; set a directory of its own, or another `--state`"
+            );
         }
     }
     let Some(session) = &args.session else {

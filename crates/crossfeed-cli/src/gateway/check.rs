@@ -193,6 +193,9 @@ pub(super) async fn run(
         writeln!(out, "{report}")?;
     } else {
         write(&checked, &own, out)?;
+        for line in switched_on(&config) {
+            writeln!(out, "on: {}", printable(&line))?;
+        }
         views::write(&views::views(&config), out)?;
         for (rule, by) in overruled(&config.flows) {
             let (rule, by) = (rule.escape_debug(), by.escape_debug());
@@ -280,6 +283,36 @@ async fn connectors(
         return assemble::connectors(&config, environment, &metrics, None);
     };
     assemble::connectors(config, environment, &metrics, store.as_ref())
+}
+
+/// What is off by default and is on, as it is set.
+fn switched_on(config: &GatewayConfig) -> Vec<String> {
+    let references = &config.references;
+    let mut on = Vec::new();
+    if references.edits {
+        on.push("references.edits".to_owned());
+    }
+    if let Some(files) = &references.files {
+        let roots: Vec<_> = files
+            .roots
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect();
+        let (roots, most) = (roots.join(", "), files.max_bytes);
+        on.push(format!(
+            "references.files: at most {most} bytes each of {roots}"
+        ));
+    }
+    if references.resources {
+        on.push("references.resources".to_owned());
+    }
+    if config.result_resources {
+        on.push("resultResources".to_owned());
+    }
+    if let Some(saves) = &config.save_directory {
+        on.push(format!("saveDirectory: {}", saves.display()));
+    }
+    on
 }
 
 /// The directories of files that references may name that cannot be opened now.
@@ -572,6 +605,7 @@ fn as_json(
         "own": own.iter().map(|(name, tool)| (name, tokens(tool))).collect::<BTreeMap<_, _>>(),
         "overruled": overruled,
         "ways_around": ways_around,
+        "on": switched_on(config),
         "closed_roots": closed_roots(config).map(|(root, error)| json!({"root": root.display().to_string(), "error": error.to_string()})).collect::<Vec<_>>(),
         "limits": limits,
         "views": views::as_json(&views::views(config)),

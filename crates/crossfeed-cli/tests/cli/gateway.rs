@@ -805,6 +805,11 @@ fn files_that_lead_around_a_rule_are_said() {
 
     // No file can be read where there is no directory.
     assert_eq!(checked["closed_roots"], json!([]));
+    let on = [
+        format!("references.files: at most 16777216 bytes each of {files}"),
+        format!("saveDirectory: {saves}"),
+    ];
+    assert_eq!(checked["on"], json!(on));
     let late = format!("{files}-late");
     let later = file(
         "gateway-around-late.toml",

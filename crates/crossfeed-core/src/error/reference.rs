@@ -8,7 +8,9 @@ use super::{
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
     CallId, Pointer,
-    reference::{Input, Malformed, NearReference, is_near_select, is_sentinel, near_text},
+    reference::{
+        Input, Malformed, NearReference, is_near_edit, is_near_select, is_sentinel, near_text,
+    },
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -619,6 +621,13 @@ fn advice(
         (None, Malformed::TwoEdits(..)) => "leave one of them out".to_owned(),
         (None, Malformed::TwoSources(..)) => "keep one of them".to_owned(),
         (None, Malformed::NoName { .. }) => "give a path, or the URI of a resource".to_owned(),
+        (None, Malformed::UnknownKey { key: unknown, .. }) if is_near_edit(unknown) => {
+            let (edit, patch, merge) = (key("edit"), key("patch"), key("merge"));
+            format!(
+                "write a change of a text as `{edit}: [{{\"old\": …, \"new\": …}}]`, one of JSON as `{patch}` or \
+                 `{merge}`, or leave the key out to pass the value unchanged"
+            )
+        }
         (None, Malformed::UnknownKey { .. }) => {
             let select = key("select");
             format!(
@@ -734,6 +743,13 @@ fn corrected(
                 .iter()
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
             let unknown: Vec<_> = unknown.collect();
+            // Without an edit that is not understood the value would be passed on unchanged.
+            let is_lost = |(key, value): (&String, &Value)| {
+                !value.is_null() && is_near_edit(key) && edit_kind(key, value).is_none()
+            };
+            if object.iter().any(is_lost) {
+                return None;
+            }
             let mut selectors = unknown.iter().filter(|(key, _)| is_near_select(key));
             // `limit: 1` is no selector.
             let meant = selectors.next().or(match unknown.as_slice() {

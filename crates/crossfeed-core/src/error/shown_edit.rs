@@ -61,7 +61,7 @@ pub(super) fn edit_kind(key: &str, value: &Value) -> Option<EditKind> {
     };
     let mut kinds = kinds.into_iter().filter(|_| is_filled);
     kinds.find(|kind| {
-        let is_plural = *kind == EditKind::Text && key == "edits";
+        let is_plural = *kind == EditKind::Text && matches!(key, "edits" | "$edits" | "_edits");
         is_plural || kind.spellings().contains(&key)
     })
 }

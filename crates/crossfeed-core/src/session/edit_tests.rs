@@ -592,6 +592,27 @@ fn corrections_keep_the_edit() {
                 check_refused(&session, json!({"x": written}), code, &told).await;
             }
         }
+        // An edit under another name is neither ignored nor left out of the correct form.
+        let texts = json!([{"old": "a", "new": "b"}]);
+        for key in ["edits", "$edits", "_edits"] {
+            let written = json!({"$tool": "c", "$select": "@", key: texts});
+            let told = [r#"try: {"$tool":"c","$select":"@","$edit":[{"old":"a","new":"b"}]}"#];
+            check_refused(&session, json!({"x": written}), code, &told).await;
+        }
+        for members in [
+            json!({"old": "a", "new": "b"}),
+            json!({"oldText": "a", "newText": "b"}),
+            json!({"old_string": "a", "new_string": "b"}),
+            json!({"replacements": texts}),
+            json!({"$replace": texts}),
+            json!({"update": {"a": 1}}),
+        ] {
+            let mut written = json!({"$tool": "c", "$select": "tags"});
+            let members = members.as_object().unwrap().clone();
+            written.as_object_mut().unwrap().extend(members);
+            let told = [r#"write a change of a text as `$edit: [{"old": …, "new": …}]`"#];
+            check_refused(&session, json!({"x": written}), code, &told).await;
+        }
         // A number that would lose digits is not shown as another.
         for number in ["100000000000000000001", "0.1000000000000000055", "0.5"] {
             let merge = serde_json::from_str::<Value>(&format!(r#"{{"id": {number}}}"#)).unwrap();

@@ -3,7 +3,7 @@
 use super::{Session, work::Work};
 use crate::{
     account::ShownItem,
-    canonical::{StoredItem, Views, shown_digits},
+    canonical::{StoredItem, Views, shown_digest},
     error::LimitError,
     failure::Failure,
     hint::{HintDetail, StructureHints},
@@ -198,10 +198,11 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
     let referable = on.shown.failure().is_none();
     let known = RenderContext {
         call_id: &on.key.call_id,
-        digest: inner.options.edits.filter(|_| referable).map(|_| {
-            let digest = on.shown.digest();
-            shown_digits(&digest).to_owned()
-        }),
+        digest: inner
+            .options
+            .edits
+            .filter(|_| referable)
+            .map(|_| shown_digest(on.shown.document().raw())),
         referable,
         withheld: on.is_withheld(),
         spelling: options.spelling,

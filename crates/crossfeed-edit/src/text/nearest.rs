@@ -63,7 +63,36 @@ pub(super) fn nearest(text: &str, old: &str, budget: &mut Budget) -> Option<Near
         }
     }
     let best = best?;
-    Some(shown(text, best.start, best.end, part.trim_start()))
+    let (start, end) = in_words(text, best.start, best.end, part);
+    Some(shown(text, start, end, part.trim_start()))
+}
+
+/// The longest word that a passage is widened by, in bytes.
+const LONGEST_WORD: usize = 64;
+
+/// A passage widened to whole words: who quotes it would keep the rest of one without seeing it. One that ends with a
+/// blank, where what is looked for does not, gets the next word.
+fn in_words(text: &str, start: usize, end: usize, old: &str) -> (usize, usize) {
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let word = |text: &str| text.find(|char| !is_word(char)).unwrap_or(text.len());
+    let (before, passage, after) = (&text[..start], &text[start..end], &text[end..]);
+    let begins = before.trim_end_matches(is_word).len();
+    let is_cut = passage.starts_with(is_word) && start - begins <= LONGEST_WORD;
+    let start = if is_cut { begins } else { start };
+    let is_open = passage.ends_with(is_word)
+        || passage.ends_with(char::is_whitespace) && !old.ends_with(char::is_whitespace);
+    let mut len = word(after);
+    if !is_open || len > LONGEST_WORD {
+        return (start, end);
+    }
+    // The mark behind it, too, if what is looked for ends with it.
+    let mark = old.chars().next_back().filter(|mark| !is_word(*mark));
+    if len > 0
+        && let Some(mark) = mark.filter(|mark| after[len..].starts_with(*mark))
+    {
+        len += mark.len_utf8();
+    }
+    (start, end + len)
 }
 
 /// What an error shows of the passage between two offsets: all, or what surrounds the first difference.
@@ -71,14 +100,33 @@ fn shown(text: &str, start: usize, end: usize, old: &str) -> NearestPassage {
     let passage = &text[start..end];
     let same = passage.chars().zip(old.chars());
     let same = same.take_while(|(a, b)| a == b).count();
-    let skipped = if passage.chars().nth(SHOWN_CHARS).is_some() {
+    let is_long = passage.chars().nth(SHOWN_CHARS).is_some();
+    let skipped = if is_long {
         same.saturating_sub(SHOWN_CHARS / 2)
     } else {
         0
     };
+    let rest = passage.char_indices().nth(skipped);
+    let rest = rest.map_or("", |(at, _)| &passage[at..]);
+    let cut = rest.char_indices().nth(SHOWN_CHARS);
+    let mut part = cut.map_or(rest, |(end, _)| &rest[..end]);
+    // What is cut begins and ends with a word, if there is one nearby.
+    let is_near = |len: usize| len <= LONGEST_WORD;
+    if skipped > 0
+        && let Some(at) = part.find(char::is_whitespace).filter(|at| is_near(*at))
+    {
+        part = part[at..].trim_start();
+    }
+    if cut.is_some()
+        && let Some(at) = part
+            .rfind(char::is_whitespace)
+            .filter(|at| is_near(part.len() - at))
+    {
+        part = part[..at].trim_end();
+    }
     NearestPassage {
         line: line(&text[..start]),
-        passage: passage.chars().skip(skipped).take(SHOWN_CHARS).collect(),
+        passage: part.to_owned(),
     }
 }
 

@@ -317,6 +317,21 @@ fn the_nearest_passage_is_found() {
     }
 }
 
+/// Who quotes a part of a word would keep the rest of it.
+#[test]
+fn a_passage_is_of_whole_words() {
+    let text = "Boats:\nThe ferry to the island leaves at eight. No other does.\n";
+    let whole = "The ferry to the island leaves at eight.";
+    for (old, expected) in [
+        ("The ferry to the island leaves at 8.", whole),
+        ("A ferry to the island leaves at eight.", whole),
+        ("island leaves at eigth", "island leaves at eight"),
+        ("isle leaves at eight", "island leaves at eight"),
+    ] {
+        assert_eq!(nearest(text, old).unwrap().passage, expected, "{old}");
+    }
+}
+
 #[test]
 fn of_a_long_passage_the_first_difference_is_shown() {
     let text = page(400);

@@ -96,9 +96,9 @@ impl StoreConfig {
         }
     }
 
-    /// Why results must not be saved as files in a directory: the store's own is the same, in it or around it, as they are
-    /// written. On servers that is the directory of its blobs, if they have one.
-    pub fn refuses_saves_in(&self, directory: &Path) -> Option<&'static str> {
+    /// Whether a directory for other files is the store's own, in it or around it, as they are written. On servers that is
+    /// the directory of its blobs, if they have one.
+    pub fn overlaps(&self, directory: &Path) -> bool {
         let of_blobs = || {
             let url = Url::parse(self.blobs.as_deref()?).ok()?;
             (url.scheme() == "file").then(|| url.to_file_path().ok())?
@@ -107,9 +107,7 @@ impl StoreConfig {
             StoreLocation::Sqlite(own) => Some(own.clone()),
             _ => of_blobs(),
         };
-        own.filter(|own| super::overlap(own, directory)).map(|_| {
-            "the store is in it, around it or the same: `save_result` could write among its files; set a directory of its own, such as `saved`"
-        })
+        own.is_some_and(|own| super::overlap(&own, directory))
     }
 }
 

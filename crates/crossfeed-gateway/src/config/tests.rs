@@ -222,6 +222,26 @@ fn the_examples_are_valid() {
 }
 
 #[test]
+fn files_are_read_beside_the_store_and_the_configuration() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let store = "[store]\nurl = 'sqlite:state'\n";
+    for (files, why) in [
+        ("'.'", "this file is in it"),
+        ("'..'", "this file is in it"),
+        ("'/'", "this file is in it"),
+        ("{ roots = ['notes', '/etc'] }", "this file is in it"),
+        ("'state'", "the store is in it, around it or the same"),
+        ("'state/blobs'", "the store is in it, around it or the same"),
+    ] {
+        let text = format!("references.files = {files}\n{server}{store}");
+        let error = GatewayConfig::parse(&text, Format::Toml, &sources()).unwrap_err();
+        assert!(error.to_string().contains(why), "{files}: {error}");
+    }
+    let config = toml(&format!("references.files = 'notes'\n{server}{store}"));
+    assert!(config.references.files.is_some());
+}
+
+#[test]
 fn results_leave_the_gateway_only_where_it_is_said() {
     let server = "[mcpServers.a]\ncommand = 'x'\n";
     let config = toml(server);

@@ -25,8 +25,8 @@ mod whole;
 
 pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
-pub use keys::is_near_select;
 pub(super) use keys::{EDIT_WORDS, KeyMeaning, is_call_key, is_one_of, meaning_of};
+pub use keys::{is_near_edit, is_near_select};
 pub(super) use loose::Word;
 pub use object::{is_wrapper, near_object};
 pub(super) use object::{near_list, read_near, selector_of};

@@ -139,7 +139,20 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let limits = fields.take("limits");
     let limits = limits.and_then(|field| limits::limits(field, &store.location));
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
-    let references = fields.take("references").and_then(references::references);
+    let own = reader.sources.directory.as_deref();
+    let holds_config = |directory: &Path| own.is_some_and(|own| is_within(own, directory));
+    let refuses = |root: &Path| {
+        if holds_config(root) {
+            return Some(
+                "this file is in it, and what it says of servers and tokens could be passed on; set a directory of its own, such as `notes`",
+            );
+        }
+        store.overlaps(root).then_some(
+            "the store is in it, around it or the same: what it holds of any client could be passed on; set a directory of its own, such as `notes`",
+        )
+    };
+    let references = fields.take("references");
+    let references = references.and_then(|field| references::references(field, &refuses));
     let save_directory = fields.take("saveDirectory");
     let save_directory = save_directory.and_then(|field| {
         let path = store::path(&field, &field.text()?)?;
@@ -151,13 +164,14 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
                 "within a directory of `references.files`, or around one: what is saved could be passed on as a file, whatever the flow rules say of it",
             );
         }
-        let directory = reader.sources.directory.as_deref();
-        if directory.is_some_and(|directory| is_within(directory, saves)) {
+        if holds_config(saves) {
             field.problem(
                 "this file is in it: `save_result` could replace what configures the gateway; set a directory of its own, such as `saved`",
             );
-        } else if let Some(why) = store.refuses_saves_in(saves) {
-            field.problem(why);
+        } else if store.overlaps(saves) {
+            field.problem(
+                "the store is in it, around it or the same: `save_result` could write among its files; set a directory of its own, such as `saved`",
+            );
         }
     }
     let save_directory = save_directory.map(|(_, saves)| saves);

@@ -2,13 +2,17 @@
 
 use super::{fields::Field, store::path};
 use crate::config::{FilesConfig, ReferencesConfig};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub(super) fn references(field: Field<'_>) -> Option<ReferencesConfig> {
+/// Reads them; `refuses` says why files beneath a directory must not be read.
+pub(super) fn references(
+    field: Field<'_>,
+    refuses: &dyn Fn(&Path) -> Option<&'static str>,
+) -> Option<ReferencesConfig> {
     let mut fields = field.fields()?;
     let references = ReferencesConfig {
         edits: fields.get("edits").unwrap_or_default(),
-        files: fields.take("files").and_then(files),
+        files: fields.take("files").and_then(|field| files(field, refuses)),
         resources: fields.get("resources").unwrap_or_default(),
     };
     fields.finish();
@@ -16,15 +20,22 @@ pub(super) fn references(field: Field<'_>) -> Option<ReferencesConfig> {
 }
 
 /// One root as a text, or several with a limit.
-fn files(field: Field<'_>) -> Option<FilesConfig> {
+fn files(field: Field<'_>, refuses: &dyn Fn(&Path) -> Option<&'static str>) -> Option<FilesConfig> {
+    let root = |field: &Field<'_>, text: &str| {
+        let root = path(field, text)?;
+        if let Some(why) = refuses(&root) {
+            field.problem(why);
+        }
+        Some(root)
+    };
     if let Some(text) = field.node.text().and_then(|_| field.text()) {
-        return Some(FilesConfig::new(vec![path(&field, &text)?]));
+        return Some(FilesConfig::new(vec![root(&field, &text)?]));
     }
     let mut fields = field.fields()?;
     let roots = fields.require("roots", ": the directories beneath which files are read");
     let roots = roots.map_or_else(Vec::new, |field| {
         let items = field.some_items("no directory: no file could be read");
-        let roots = items.iter().filter_map(|item| path(item, &item.text()?));
+        let roots = items.iter().filter_map(|item| root(item, &item.text()?));
         let roots: Vec<_> = roots.collect();
         if is_nested(&roots) {
             field.problem(

@@ -56,6 +56,7 @@ pub(super) async fn answer(
     let notices = shared.heard(export.notices);
     let (directory, principal) = (Arc::clone(directory), shared.principal.clone());
     let (at, content) = (path.clone(), export.content);
+    let kind = content.media_type().to_owned();
     let is_shared = shared.tools.config.shares_saves();
     let write = move || {
         let _room = room;
@@ -68,6 +69,7 @@ pub(super) async fn answer(
         "path": path.as_str(),
         "bytes": saved.bytes,
         "sha256": saved.hex(),
+        "mimeType": kind,
     });
     let mut result = refusal::result(&saved.to_string(), shared.privacy());
     result["structuredContent"] = saved;

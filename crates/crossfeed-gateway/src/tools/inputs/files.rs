@@ -230,7 +230,7 @@ fn bytes_of(file: fs::File, most: u64, charge: &mut Charge) -> Result<Vec<u8>, I
 fn refused(why: &str) -> InputError {
     InputError::Refused {
         why: why.to_owned(),
-        advice: "name a file by its path beneath the root, like `notes/today.md`".to_owned(),
+        advice: "name a file by its path beneath a root of `references.files`, such as `today.md`, without the root itself".to_owned(),
     }
 }
 
@@ -238,7 +238,7 @@ fn failed(error: FileError) -> InputError {
     match &error {
         FileError::NotFound => InputError::Unavailable {
             why: error.to_string(),
-            advice: "check the path: it begins at the root, and upper and lower case differ"
+            advice: "check the path: it begins within a root of `references.files`, and upper and lower case differ"
                 .to_owned(),
         },
         FileError::Io(source) => {

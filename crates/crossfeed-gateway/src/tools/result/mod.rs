@@ -38,7 +38,7 @@ use crate::{
     withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
-use crossfeed_core::{InFlight, Notices, ProjectOptions, RenderOptions, ToolResult};
+use crossfeed_core::{InFlight, Notices, ProjectOptions, RenderOptions, ToolResult, shown_digest};
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
@@ -77,6 +77,8 @@ impl Show {
 pub(super) struct ResultNotes {
     /// What refers to it; none where nothing can.
     pub(super) call_id: Option<String>,
+    /// The digits of its digest, where edits may name them.
+    pub(super) digest: Option<String>,
     /// What is to be said besides.
     pub(super) note: Option<String>,
     /// What the model should hear of its call.
@@ -600,8 +602,11 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
         return cut;
     }
     let params = replay.params.clone();
+    let has_edits = shared.tools.config.references.edits;
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
+        let may_be_edited = has_edits && document.root().is_ok_and(|root| !has_failed(root));
+        show.said.digest = may_be_edited.then(|| shown_digest(document.raw()));
         let cut = asked_in_meta(&show.offered, &params, document);
         show.said.keeps = cut.is_some().then_some(crossfeed_mcp::KEY);
         let document = cut.as_ref().unwrap_or(document);

@@ -235,7 +235,7 @@ mod tests {
             call_id: call_id.map(str::to_owned),
             note: note.map(str::to_owned),
             notices: notices.iter().map(|notice| (*notice).to_owned()).collect(),
-            keeps: None,
+            ..ResultNotes::default()
         };
         let with = over(&result, &with_said(&result, &outline, &said, false));
         String::from_utf8(with.to_vec()).unwrap()

@@ -229,6 +229,8 @@ fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> O
     let mut said = Map::new();
     if let Some(id) = &show.said.call_id {
         said.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
+        let digest = show.said.digest.iter();
+        said.extend(digest.map(|own| (internal::RESULT_DIGEST.to_owned(), json!(own))));
         if parts > 1 && !is_structured {
             let how = "refer to the parts above as [0], [1], …";
             said.insert(internal::PARTS.to_owned(), json!(how));

@@ -60,8 +60,39 @@ async fn a_file_goes_where_an_argument_goes() {
     assert_eq!(
         error(&refused),
         "input.refused: file `../x` is refused: the path has `.` or `..` as a name (argument `/_refs/url`)\n\
-         name a file by its path beneath the root, like `notes/today.md`"
+         name a file by its path beneath a root of `references.files`, such as `today.md`, without the root itself"
     );
+}
+
+#[tokio::test]
+async fn a_small_result_shows_its_digest_where_edits_are_on() {
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let result = json!({"content": [{"type": "text", "text": "an old page"}]});
+    let client = world.client(local()).await;
+    let shown = returned(&client, "a__search", result.clone()).await;
+    assert!(!shown.to_string().contains("Digest"), "{shown}");
+    let mut config = (*world.tools.config).clone();
+    config.references.edits = true;
+    let options = EngineOptions::default().with_edits(Default::default());
+    world.tools = Tools::new(Engine::in_memory(options), Arc::new(config));
+    let client = world.client(local()).await;
+    let shown = returned(&client, "a__search", result).await;
+    let parts = shown["content"].as_array().unwrap();
+    let ours: Value =
+        serde_json::from_str(parts.last().unwrap()["text"].as_str().unwrap()).unwrap();
+    let digest = ours["_crossfeedDigest"].as_str().unwrap();
+    let edit = |digest: &str| {
+        let edit = json!([{"old": "old", "new": "new"}]);
+        json!({"_tool": ours["_toolCallId"], "_edit": edit, "_digest": digest})
+    };
+    let forward = forward(&client, fetch("a__fetch", edit(digest))).await;
+    assert_eq!(sent(&forward)["url"], "an new page");
+    let refused = answered(&client, fetch("a__fetch", edit("0123456789ab"))).await;
+    assert!(error(&refused).contains(digest), "{refused}");
+    // What failed is not edited.
+    let failed = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
+    let shown = returned(&client, "a__search", failed).await;
+    assert!(!shown.to_string().contains("Digest"), "{shown}");
 }
 
 /// The story: 300 KB go into an argument, and the model writes and reads next to nothing.

@@ -100,7 +100,14 @@ async fn results_are_saved_as_what_they_are() {
         let answer = save(&client, arguments.clone()).await;
         let path = arguments["path"].as_str().unwrap();
         let digest = HEXLOWER.encode(&Sha256::digest(expected));
-        let saved = json!({"path": path, "bytes": expected.len(), "sha256": digest});
+        let kind = match path.split_once('.') {
+            Some((_, "json")) => "application/json",
+            Some((_, "png")) => "image/png",
+            None if path == "n" => "application/json",
+            _ => "text/plain",
+        };
+        let saved =
+            json!({"path": path, "bytes": expected.len(), "sha256": digest, "mimeType": kind});
         assert_eq!(answer["structuredContent"], saved, "{answer}");
         let text = answer["content"][0]["text"].as_str().unwrap();
         assert_eq!(serde_json::from_str::<Value>(text).unwrap(), saved);

@@ -75,6 +75,39 @@ const DEFAULT_KEYS: [&str; 7] = [
 /// The keys of edits.
 pub(crate) const EDIT_WORDS: [&str; 5] = ["patch", "merge", "edit", "edits", "digest"];
 
+/// Keys that other notations have for edits.
+const EDIT_LIKE_KEYS: [&str; 29] = [
+    "change",
+    "changes",
+    "delete",
+    "diff",
+    "editing",
+    "find",
+    "insert",
+    "modify",
+    "new",
+    "newstr",
+    "newstring",
+    "newtext",
+    "old",
+    "oldstr",
+    "oldstring",
+    "oldtext",
+    "operations",
+    "ops",
+    "overwrite",
+    "remove",
+    "replace",
+    "replacement",
+    "replacements",
+    "replacewith",
+    "search",
+    "set",
+    "substitute",
+    "update",
+    "updates",
+];
+
 /// What would change the value.
 const OPTION_KEYS: [&str; 24] = [
     "append",
@@ -207,6 +240,7 @@ pub(crate) fn meaning_of(key: &str) -> KeyMeaning {
         KeyMeaning::Nothing
     } else if OPTION_KEYS.contains(&plain.as_str())
         || EDIT_WORDS.contains(&plain.as_str())
+        || EDIT_LIKE_KEYS.contains(&plain.as_str())
         || has_sign(key) && !names_call(&plain)
     {
         KeyMeaning::Option
@@ -223,6 +257,13 @@ fn names_call(plain: &str) -> bool {
 /// Whether a key beside the id of a call is probably that of the selector: `path`, `$selct`.
 pub fn is_near_select(key: &str) -> bool {
     meaning_of(key) == KeyMeaning::Select
+}
+
+/// Whether a key beside the id of a call probably holds an edit: `old`, `$edits`, `replacements`.
+pub fn is_near_edit(key: &str) -> bool {
+    let plain = plain_key(key);
+    let is_word = EDIT_WORDS.contains(&plain.as_str()) && plain != "digest";
+    is_word || EDIT_LIKE_KEYS.contains(&plain.as_str())
 }
 
 /// Whether two words differ by one character, or by two that are swapped.
