@@ -15,6 +15,8 @@ pub enum ReferenceEditError {
         key: String,
         /// What is wrong.
         error: crossfeed_edit::EditError,
+        /// A selector with which it could be made, where the reference has none.
+        fitting: Option<String>,
     },
     /// A reference in it names a result of which something is withheld, and selects nothing of it: what it brought in
     /// could be looked into by the edit.
@@ -54,6 +56,10 @@ impl ReferenceEditError {
     /// One next step.
     pub fn advice(&self) -> String {
         match self {
+            Self::Refused {
+                fitting: Some(select),
+                ..
+            } => format!("select `{select}`: the edit fits what that gives"),
             Self::Refused { error, .. } => error.advice(),
             Self::BringsWithheld => {
                 "add a selector to the reference in the edit: it gives what may be seen".to_owned()

@@ -97,12 +97,13 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         let room = self.left.saturating_add(resolved.counted);
         let edits = limits.edits.copied().unwrap_or_default();
         let edits = edits.with_bytes(edits.bytes.min(room));
-        let refused = |error| ReferenceEditError::Refused {
+        let refused = |error, fitting| ReferenceEditError::Refused {
             key: written.key.clone(),
             error,
+            fitting,
         };
         let root = content.root().map_err(LimitError::Unreadable)?;
-        let edit = Edit::read(written, root, &edits).map_err(refused)?;
+        let edit = Edit::read(written, root, &edits).map_err(|error| refused(error, None))?;
         let too_large = |_| self.too_large();
         let view = match (&resolved.origin, resolved.value.as_view()) {
             (Origin::Result(view), _) | (Origin::Default(_), Some(view)) => view.clone(),
@@ -128,7 +129,10 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         };
         let built = value.raw().len().saturating_mul(copies);
         reserve(built.saturating_add(content.raw().len()))?;
-        let json = edit.apply(value, seen, &edits).map_err(refused)?;
+        let json = edit.apply(value, seen, &edits).map_err(|error| {
+            let fitting = is_bare(resolved).then(|| edit.fitting_member(value, seen, &edits));
+            refused(error, fitting.flatten())
+        })?;
         reserve(indexing_bytes(&json))?;
         let view = documents.view(json);
         let built = T::from_view(&view, room);
@@ -178,11 +182,10 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         resolved: &ResolvedValue<'a, T>,
     ) -> Result<Option<View<'a>>, Error> {
         let context = self.context;
-        let is_bare = resolved.source.select.is_none() && !resolved.source.used_default;
         let Some(Ok(whole)) = context.results.get(planned.wanted) else {
             return Ok(None);
         };
-        if !is_bare || !context.reveal.hides() {
+        if !is_bare(resolved) || !context.reveal.hides() {
             return Ok(None);
         }
         let Some(shown) = whole.cut(context.reveal)? else {
@@ -193,6 +196,11 @@ impl<'p, 'a, T: Tree<'a>> Substituter<'p, 'a, '_, T> {
         let budget = context.limits.budget(shown.document(), &arena.arena);
         Ok(Some(shown.views(&arena.arena, &budget)?.bare))
     }
+}
+
+/// Whether a reference passes all of its result on.
+fn is_bare<'a, T: Tree<'a>>(resolved: &ResolvedValue<'a, T>) -> bool {
+    resolved.source.select.is_none() && !resolved.source.used_default
 }
 
 /// An edit as it was read.
@@ -252,6 +260,35 @@ impl Edit {
         let behind = text.get(ends..).unwrap_or_default();
         let within = String::from_utf8_lossy(&within);
         Ok(quoted(&format!("{before}{within}{behind}")).into())
+    }
+
+    /// The member of an object with which the edit could be made: its only text. Tools wrap one in an object that a model
+    /// does not see.
+    fn fitting_member(
+        &self,
+        value: Cursor<'_>,
+        seen: Option<Cursor<'_>>,
+        limits: &EditLimits,
+    ) -> Option<String> {
+        const MAX_MEMBERS: usize = 32;
+        if value.kind() != Kind::Object || value.len()? > MAX_MEMBERS {
+            return None;
+        }
+        let mut texts = value
+            .members()
+            .filter(|(_, own)| own.kind() == Kind::String);
+        let (key, text) = texts.next().filter(|_| texts.next().is_none())?;
+        let key = key.text().into_owned();
+        let is_plain = |char: char| char.is_ascii_alphabetic() || char == '_';
+        if !key.chars().all(is_plain) {
+            return None;
+        }
+        let seen = match seen {
+            Some(seen) => Some(seen.get(&key)?),
+            None => None,
+        };
+        self.apply(text, seen, limits).ok()?;
+        Some(key)
     }
 
     fn apply_within(

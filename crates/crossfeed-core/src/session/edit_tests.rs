@@ -654,6 +654,28 @@ fn corrections_keep_the_edit() {
 }
 
 #[test]
+fn an_edit_that_fits_the_only_text_of_an_object_is_told_so() {
+    run(async {
+        let page = json!({"content": r#"{"title": "teh page"}"#, "size": 21});
+        let session = recorded(on(), [("c", ToolResult::json(page.to_string()))]).await;
+        let fitting = ["select `content`: the edit fits what that gives"];
+        for (key, edit) in [
+            ("$edit", json!([{"old": "teh", "new": "the"}])),
+            (
+                "$patch",
+                json!([{"op": "replace", "path": "/title", "value": "x"}]),
+            ),
+        ] {
+            let written = json!({"$tool": "c", key: edit});
+            let code = ErrorCode::EditFailed;
+            check_refused(&session, json!({"x": written}), code, &fitting).await;
+            let selected = json!({"x": {"$tool": "c", "$select": "content", key: edit}});
+            assert!(session.resolve(selected, None).await.is_ok());
+        }
+    });
+}
+
+#[test]
 fn what_is_in_an_edit_counts_once() {
     run(async {
         let usage = async |arguments: Value| {

@@ -38,7 +38,7 @@ pub(super) fn nearest(text: &str, old: &str, budget: &mut Budget) -> Option<Near
     if let Some(at) = memmem::find(&folded_text.bytes, &folded_old.bytes) {
         let start = folded_text.source(text, at)?;
         let end = folded_text.source_end(text, at + folded_old.bytes.len())?;
-        return Some(shown(text, start, end, old));
+        return Some(shown(text, (start, start, end), old));
     }
     let part = differing_part(text, old, budget)?;
     let wanted: Vec<char> = folded(part).map(|item| item.folded).collect();
@@ -64,7 +64,7 @@ pub(super) fn nearest(text: &str, old: &str, budget: &mut Budget) -> Option<Near
     }
     let best = best?;
     let (start, end) = in_words(text, best.start, best.end, part);
-    Some(shown(text, start, end, part.trim_start()))
+    Some(shown(text, (start, best.start, end), part.trim_start()))
 }
 
 /// The longest word that a passage is widened by, in bytes.
@@ -95,11 +95,12 @@ fn in_words(text: &str, start: usize, end: usize, old: &str) -> (usize, usize) {
     (start, end + len)
 }
 
-/// What an error shows of the passage between two offsets: all, or what surrounds the first difference.
-fn shown(text: &str, start: usize, end: usize, old: &str) -> NearestPassage {
+/// What an error shows of the passage between two offsets: all, or what surrounds the first difference. What is looked for
+/// begins at the one between them.
+fn shown(text: &str, (start, begins, end): (usize, usize, usize), old: &str) -> NearestPassage {
     let passage = &text[start..end];
-    let same = passage.chars().zip(old.chars());
-    let same = same.take_while(|(a, b)| a == b).count();
+    let same = text[begins..end].chars().zip(old.chars());
+    let same = same.take_while(|(a, b)| a == b).count() + text[start..begins].chars().count();
     let is_long = passage.chars().nth(SHOWN_CHARS).is_some();
     let skipped = if is_long {
         same.saturating_sub(SHOWN_CHARS / 2)
