@@ -588,7 +588,12 @@ fn corrections_keep_the_edit() {
                 json!({"$tool": "c", "path": "tagz", "$patch": edit}),
                 json!({"$tool": "c", "$select": "tags", "limit": 1, "patch": edit}),
             ] {
-                let told = ["try: {", r#"tool":"c""#, r#"select":"tags""#, shown];
+                // As the keys beside it are spelled.
+                let shown = match written.get("_tool") {
+                    Some(_) => shown.replacen('$', "_", 1),
+                    None => shown.to_owned(),
+                };
+                let told = ["try: {", r#"tool":"c""#, r#"select":"tags""#, &shown];
                 check_refused(&session, json!({"x": written}), code, &told).await;
             }
         }

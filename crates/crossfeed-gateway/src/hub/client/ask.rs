@@ -21,21 +21,25 @@ struct Question {
     number: u64,
 }
 
+impl Question {
+    /// What tells the client that nobody waits for an answer any longer; none if it was answered.
+    fn withdrawn(&self) -> Option<Message> {
+        let number = self.number;
+        let mut state = self.client.state.lock();
+        state.asked_by_gateway.remove(&number)?;
+        let params = format!(r#"{{"requestId":{number},"reason":"the call has ended"}}"#);
+        Some(Message::notification(
+            method::CANCELLED,
+            Some(&params.into()),
+        ))
+    }
+}
+
 impl Drop for Question {
     fn drop(&mut self) {
-        let number = self.number;
-        let is_open = {
-            let mut state = self.client.state.lock();
-            state.asked_by_gateway.remove(&number).is_some()
-        };
-        let runtime = Handle::try_current();
-        if let Ok(runtime) = runtime
-            && is_open
-        {
+        if let (Some(message), Ok(runtime)) = (self.withdrawn(), Handle::try_current()) {
             let (client, serial) = (Arc::clone(&self.client), self.serial);
-            let params = format!(r#"{{"requestId":{number},"reason":"the call has ended"}}"#);
-            let cancelled = Message::notification(method::CANCELLED, Some(&params.into()));
-            runtime.spawn(async move { client.send_within(serial, cancelled).await });
+            runtime.spawn(async move { client.send_within(serial, message).await });
         }
     }
 }
@@ -58,7 +62,7 @@ impl Client {
             state.asked_by_gateway.insert(number, sender);
             number
         };
-        let _question = Question {
+        let question = Question {
             client: Arc::clone(self),
             serial,
             number,
@@ -70,12 +74,17 @@ impl Client {
             }
             answer.await.ok()
         };
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, answered).await;
-        let answer = answered.map_err(|_| RootsError::TimedOut)?;
-        answer
-            .ok_or(RootsError::Gone)?
-            .result()
-            .ok_or(RootsError::Refused)
+        let answer = match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
+            Ok(answer) => answer.ok_or(RootsError::Gone)?,
+            Err(_) => {
+                // On the stream of the call, which is there until the call is answered.
+                if let Some(message) = question.withdrawn() {
+                    self.send_within(serial, message).await;
+                }
+                return Err(RootsError::TimedOut);
+            }
+        };
+        answer.result().ok_or(RootsError::Refused)
     }
 
     /// Sends a message on the stream of one of the client's requests; else where messages go that belong to none.

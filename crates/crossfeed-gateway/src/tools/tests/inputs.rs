@@ -78,8 +78,8 @@ async fn a_small_result_shows_its_digest_where_edits_are_on() {
     let client = world.client(local()).await;
     let shown = returned(&client, "a__search", result).await;
     let parts = shown["content"].as_array().unwrap();
-    let ours: Value =
-        serde_json::from_str(parts.last().unwrap()["text"].as_str().unwrap()).unwrap();
+    let ours = parts.last().unwrap()["text"].as_str().unwrap();
+    let ours: Value = serde_json::from_str(ours).unwrap_or_else(|_| panic!("{shown}"));
     let digest = ours["_crossfeedDigest"].as_str().unwrap();
     let edit = |digest: &str| {
         let edit = json!([{"old": "old", "new": "new"}]);
