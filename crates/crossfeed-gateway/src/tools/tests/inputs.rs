@@ -69,14 +69,14 @@ async fn a_small_result_shows_its_digest_where_edits_are_on() {
     let mut world = World::new(vec![(server("a"), tools())], Vec::new());
     let result = json!({"content": [{"type": "text", "text": "an old page"}]});
     let client = world.client(local()).await;
-    let shown = returned(&client, "a__search", result.clone()).await;
+    let shown = returned(&client, "search", result.clone()).await;
     assert!(!shown.to_string().contains("Digest"), "{shown}");
     let mut config = (*world.tools.config).clone();
     config.references.edits = true;
     let options = EngineOptions::default().with_edits(Default::default());
     world.tools = Tools::new(Engine::in_memory(options), Arc::new(config));
     let client = world.client(local()).await;
-    let shown = returned(&client, "a__search", result).await;
+    let shown = returned(&client, "search", result).await;
     let parts = shown["content"].as_array().unwrap();
     let ours = parts.last().unwrap()["text"].as_str().unwrap();
     let ours: Value = serde_json::from_str(ours).unwrap_or_else(|_| panic!("{shown}"));
@@ -85,13 +85,13 @@ async fn a_small_result_shows_its_digest_where_edits_are_on() {
         let edit = json!([{"old": "old", "new": "new"}]);
         json!({"_tool": ours["_toolCallId"], "_edit": edit, "_digest": digest})
     };
-    let forward = forward(&client, fetch("a__fetch", edit(digest))).await;
+    let forward = forward(&client, fetch("fetch", edit(digest))).await;
     assert_eq!(sent(&forward)["url"], "an new page");
-    let refused = answered(&client, fetch("a__fetch", edit("0123456789ab"))).await;
+    let refused = answered(&client, fetch("fetch", edit("0123456789ab"))).await;
     assert!(error(&refused).contains(digest), "{refused}");
     // What failed is not edited.
     let failed = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
-    let shown = returned(&client, "a__search", failed).await;
+    let shown = returned(&client, "search", failed).await;
     assert!(!shown.to_string().contains("Digest"), "{shown}");
 }
 
