@@ -584,7 +584,6 @@ fn corrections_keep_the_edit() {
                 json!({"$tool": "c", "$select": "tags", "limit": 1, "$patch": edit}),
                 json!({"$tool": "c", "_tool": "c", "$select": "tags", "$patch": edit}),
                 json!({"$tool": ["c"], "$select": "tags", "$patch": edit}),
-                json!({"$tool": ["c"], "$select": "tags", "patch": edit}),
                 json!({"$tool": "c", "path": "tagz", "$patch": edit}),
                 json!({"$tool": "c", "$select": "tags", "limit": 1, "patch": edit}),
             ] {
