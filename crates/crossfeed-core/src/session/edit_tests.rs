@@ -596,6 +596,70 @@ fn corrections_keep_the_edit() {
                 check_refused(&session, json!({"x": written}), code, &told).await;
             }
         }
+        // An edit under another name is neither ignored nor left out of the correct form.
+        let texts = json!([{"old": "a", "new": "b"}]);
+        for key in ["edits", "$edits", "_edits"] {
+            let written = json!({"$tool": "c", "$select": "tags", key: texts});
+            let told = r#"try: {"$tool":"c","$select":"tags","$edit":[{"old":"a","new":"b"}]}"#;
+            // As that key is spelled.
+            let told = if key.starts_with('_') {
+                told.replace('$', "_")
+            } else {
+                told.to_owned()
+            };
+            check_refused(&session, json!({"x": written}), code, &[&told]).await;
+        }
+        for members in [
+            json!({"old": "a", "new": "b"}),
+            json!({"oldText": "a", "newText": "b"}),
+            json!({"old_string": "a", "new_string": "b"}),
+            json!({"replacements": texts}),
+            json!({"$replace": texts}),
+            json!({"update": {"a": 1}}),
+        ] {
+            let mut written = json!({"$tool": "c", "$select": "tags"});
+            let members = members.as_object().unwrap().clone();
+            written.as_object_mut().unwrap().extend(members);
+            let told = [r#"write a change of a text as `$edit: [{"old": …, "new": …}]`"#];
+            check_refused(&session, json!({"x": written}), code, &told).await;
+        }
+        // A number that would lose digits is not shown as another.
+        for number in ["100000000000000000001", "0.1000000000000000055", "0.5"] {
+            let merge = serde_json::from_str::<Value>(&format!(r#"{{"id": {number}}}"#)).unwrap();
+            let written = json!({"$tool": ["c"], "$merge": merge});
+            let told = [r#"try: {"$tool":"c","$merge": …}"#];
+            check_refused(&session, json!({"x": written}), code, &told).await;
+        }
+        // As it was written, not as it was made.
+        let written = json!({"$tool": ["c"], "$merge": {"pin": {"$tool": "n"}}});
+        let told = [r#"try: {"$tool":"c","$merge":{"pin":{"$tool":"n"}}}"#];
+        check_refused(&session, json!({"x": written}), code, &told).await;
+        // What is read as what it means is shown with its key.
+        let read = async |arguments: Value| {
+            let by_value = session.resolve(arguments.clone(), None).await.unwrap();
+            let by_bytes = session.resolve_json(arguments.to_string(), None).await;
+            let read = |lineage: &[LineageEntry]| {
+                let mut repairs = lineage.iter().filter_map(|link| link.repair.clone());
+                repairs.next().unwrap().read
+            };
+            let by_bytes = read(&by_bytes.unwrap().lineage);
+            assert_eq!(read(&by_value.lineage), by_bytes);
+            (by_bytes, by_value.notices().to_lines())
+        };
+        let written = json!({"$tool": "c", "path": "tags", "$patch": remove});
+        let (whole, lines) = read(json!({"x": written})).await;
+        let meant = format!(r#"{{"$tool":"c","$select":"tags",{only_key}"#);
+        assert_eq!(whole, meant);
+        assert_eq!(
+            lines,
+            [format!(
+                r#"repaired: `{{"$tool":"c","path":"tags"}}` read as `{meant}`"#
+            )]
+        );
+        // Under the keys of the list.
+        let entry = json!({"to": "x", "tool": "c", "path": "tags", "patch": remove.to_string()});
+        let (whole, _) = read(json!({"x": null, "_refs": [entry]})).await;
+        assert!(whole.contains(r#"patch": …"#), "{whole}");
     });
 }
 
