@@ -192,6 +192,25 @@ fn names_that_meet_in_a_map_are_one() {
 }
 
 #[test]
+fn a_list_of_one_reference_is_corrected() {
+    for entry in [
+        r#"[{"$tool": "c"}]"#,
+        r#"[{"_tool": "c", "_select": "a", "opt": null}]"#,
+        r#"[{"_tool": "c"}, 7]"#,
+        r#"[[{"_tool": "c"}]]"#,
+        "[[]]",
+    ] {
+        for options in [
+            ListOptions::profile(Profile::OpenAiStrict),
+            ListOptions::profile(Profile::Gemini),
+        ] {
+            let arguments = format!(r#"{{"url": "", "_refs": [{entry}]}}"#);
+            check(&options, &folded(), &arguments);
+        }
+    }
+}
+
+#[test]
 fn what_stands_for_other_data_cannot_be_written() {
     let outlined =
         |value: &str| format!(r#"{{"rows": [7,1,0], "x": [{{"k": "1"}}], "row": {value}}}"#);

@@ -17,7 +17,7 @@ use shapes::{peak, shapes};
 
 const LIMIT: usize = 16 << 20;
 /// What else is allocated meanwhile: less than beside a gateway.
-const SLACK: usize = shapes::SLACK / 4 + (3 << 10);
+const SLACK: usize = shapes::SLACK / 4 + (5 << 10);
 const REFERENCE: &str = r#"{"$tool":"call_1"}"#;
 
 fn tool(engine: &Engine, schema: &Value, options: &ListOptions) -> PreparedTool {

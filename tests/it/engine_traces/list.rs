@@ -5,6 +5,7 @@ use super::{
     scenario::everything,
 };
 use crossfeed_core::EngineOptions;
+use crossfeed_edit::EditLimits;
 use crossfeed_tests::workspace_root;
 use opentelemetry::{KeyValue, Value};
 use std::{collections::BTreeSet, fs};
@@ -72,7 +73,8 @@ fn attributes(on: &str, attributes: &[KeyValue], found: &mut BTreeSet<Vec<String
 }
 
 fn run() -> Exported {
-    exported(EngineOptions::default(), everything)
+    let options = EngineOptions::default().with_edits(EditLimits::default());
+    exported(options, everything)
 }
 
 /// Both are the same, and where not, it is said in which way.

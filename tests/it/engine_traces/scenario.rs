@@ -5,6 +5,7 @@ use crossfeed_core::{
     Engine, EngineOptions, HintDetail, NewArtifact, ProjectOptions, RenderOptions, Session,
     ToolResult,
 };
+use crossfeed_edit::EditLimits;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{ArtifactId, Scope, TraceContext};
@@ -40,6 +41,7 @@ async fn calls(session: &Session) {
         "repaired": {"$tool": "search", "$select": "items[?status == open].title | [0]"},
         "default": {"$tool": "search", "$select": "missing", "$default": 1},
         "whole": {"$tool": "search"},
+        "edited": {"$tool": "search", "$select": "items[0]", "$merge": {"n": 3}},
     });
     fetch.session().resolve(arguments, None).await.unwrap();
     fetch.fail("no such page").await.unwrap();
@@ -94,11 +96,15 @@ async fn resolutions(engine: &Engine, session: &Session) {
 
 /// Without telemetry there is nothing to link to.
 async fn unlinked() {
-    let engine = Engine::in_memory(EngineOptions::default());
+    let options = EngineOptions::default().with_edits(EditLimits::default());
+    let engine = Engine::in_memory(options);
     let session = engine.session(Scope::parse("t", "p", "s").unwrap());
     let result = ToolResult::json("[1]").with_tool("echo");
     session.record(&id("plain"), result).await.unwrap();
-    let arguments = json!({"n": {"$tool": "plain", "$select": "[0]"}});
+    let arguments = json!({
+        "n": {"$tool": "plain", "$select": "[0]"},
+        "edited": {"$tool": "plain", "$patch": [{"op": "remove", "path": "/0"}]},
+    });
     session.resolve(arguments, None).await.unwrap();
 }
 

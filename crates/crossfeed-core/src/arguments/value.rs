@@ -229,9 +229,20 @@ impl<'v> Argument<'v> {
         members.filter(move |(_, value)| !self.removed.has(*value))
     }
 
-    /// The value of a malformed reference, as far as the error needs it: a scalar, or an object. Lists and
-    /// objects in it are empty where they are long, except a list with one item.
+    /// The value of a malformed reference, as far as the error needs it: a scalar, an object, or a list of only one.
+    /// Lists and objects in it are empty where they are long, except a list with one item.
     pub(crate) fn as_malformed(self) -> Value {
+        let mut children = self.children();
+        match (self.cursor.kind(), children.next(), children.next()) {
+            (Kind::Object, ..) => self.as_malformed_object(),
+            (Kind::Array, Some(only), None) if only.cursor.kind() == Kind::Object => {
+                Value::Array(vec![only.as_malformed_object()])
+            }
+            _ => outside(self.cursor),
+        }
+    }
+
+    fn as_malformed_object(self) -> Value {
         let inside = |member: Cursor<'_>| match (member.kind(), member.at(0)) {
             _ if member.raw().len() <= MAX_SHOWN_BYTES => member.to_nearest_value(),
             (Kind::Array, Some(only)) if member.len() == Some(1) => {
@@ -239,9 +250,6 @@ impl<'v> Argument<'v> {
             }
             _ => outside(member),
         };
-        if self.cursor.kind() != Kind::Object {
-            return outside(self.cursor);
-        }
         let members = self.left();
         let members = members.map(|(key, member)| (key.text().into_owned(), inside(member)));
         Value::Object(members.collect())
