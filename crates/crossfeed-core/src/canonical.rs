@@ -81,7 +81,7 @@ impl StoredItem {
 
     /// The SHA-256 digest of its bytes, in hexadecimal.
     pub(crate) fn digest(&self) -> String {
-        HEXLOWER.encode(&Sha256::digest(self.document().raw()))
+        digest(self.document().raw())
     }
 
     /// The message of a failed call; `None` if the call succeeded.
@@ -115,7 +115,11 @@ pub(crate) fn shown_digits(digest: &str) -> &str {
 
 /// The digits that are shown of the digest of a result, by the bytes of it that a model may see.
 pub fn shown_digest(shown: &[u8]) -> String {
-    shown_digits(&HEXLOWER.encode(&Sha256::digest(shown))).to_owned()
+    shown_digits(&digest(shown)).to_owned()
+}
+
+fn digest(json: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(json))
 }
 
 /// Whether a text is the beginning of a digest, at least as long as it is shown.

@@ -239,6 +239,12 @@ pub(crate) fn has_any(object: Cursor<'_>, keys: &[&str]) -> bool {
     keys.iter().any(|key| object.get(key).is_some())
 }
 
+/// Whether a member of an object is written more than once.
+pub(crate) fn is_twice(object: Cursor<'_>, key: &str) -> bool {
+    let members = object.written_members();
+    members.filter(|member| member.key.text() == key).count() > 1
+}
+
 /// JSON with changes, shared where there are none; `None` where it cannot be read.
 pub(crate) fn edited(
     json: &Bytes,

@@ -230,6 +230,10 @@ fn files_are_read_beside_the_store_and_the_configuration() {
         ("'..'", "this file is in it"),
         ("'/'", "this file is in it"),
         ("{ roots = ['notes', '/etc'] }", "this file is in it"),
+        (
+            "{ roots = ['notes', 'x/../notes/a'] }",
+            "one is within another",
+        ),
         ("'state'", "the store is in it, around it or the same"),
         ("'state/blobs'", "the store is in it, around it or the same"),
     ] {

@@ -219,13 +219,8 @@ impl Request {
             let result = fault::tool(&server, &error, false, is_stateless);
             return Ok(Some(result));
         }
-        let (inputs, params) = RequestInputs::new(self.clone(), &message, params).await;
-        match self
-            .side
-            .tools
-            .call_with(params, Some(Arc::new(inputs)))
-            .await
-        {
+        let (inputs, params) = RequestInputs::new(&self, &message, meta, params).await;
+        match self.side.tools.call_with(params, inputs).await {
             Call::Answered(result) => Ok(Some(result)),
             Call::Refused(error) => Err(error.into()),
             Call::Forward(forward) => {

@@ -13,7 +13,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, quoted};
+use crossfeed_json::quoted;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The path of a client's roots among what it can do, in the `_meta` of a request without a session.
@@ -32,20 +33,26 @@ pub(super) struct RequestInputs {
 }
 
 impl RequestInputs {
-    /// What reads the inputs of a call, and the parameters of the call without the client's answer to the question for
-    /// its roots.
-    pub(super) async fn new(request: Request, message: &Message, params: Bytes) -> (Self, Bytes) {
-        let (params, roots) = match request.side.tools.roots_state() {
+    /// What reads the inputs of a call, unless references name none; and the parameters of the call without the client's
+    /// answer to the question for its roots.
+    pub(super) async fn new(
+        request: &Request,
+        message: &Message,
+        meta: Option<Bytes>,
+        params: Bytes,
+    ) -> (Option<Arc<dyn InputReader>>, Bytes) {
+        let tools = &request.side.tools;
+        let (params, roots) = match tools.roots_state() {
             Some(state) => without_roots(message, params, state).await,
-            None => (params, None),
+            None if tools.takes_resources() => (params, None),
+            None => return (None, params),
         };
-        let meta = message.param(Param::Meta);
         let inputs = Self {
-            request,
+            request: request.clone(),
             meta,
             roots,
         };
-        (inputs, params)
+        (Some(Arc::new(inputs)), params)
     }
 }
 
@@ -61,28 +68,21 @@ async fn without_roots(
     }
     let state = state.to_owned();
     let taken = move |params: &Bytes| {
-        // A call that says one of them twice is refused.
-        if ANSWER.iter().any(|key| is_twice(params, key)) {
-            return (params.clone(), None);
-        }
         let [responses, _] = ANSWER;
-        let roots = members::get(params, &[responses, &state]).ok_or(RootsError::Invalid);
-        let roots = roots.and_then(|result| ClientRoots::from_result(&result));
-        let rest = ANSWER.iter().fold(params.clone(), |params, key| {
-            members::without_member(&params, key)
+        let mut roots = None;
+        let rest = members::edited(params, |edits, root| {
+            // A call that says one of them twice is refused.
+            if ANSWER.iter().any(|key| members::is_twice(root, key)) {
+                return;
+            }
+            let answer = root.get(responses).and_then(|all| all.get(&state));
+            let answer = answer.ok_or(RootsError::Invalid);
+            roots = Some(answer.and_then(|result| ClientRoots::from_result(&result.shared())));
+            edits.remove_members(root, |key| ANSWER.contains(&key));
         });
-        (rest, Some(roots))
+        (rest.unwrap_or_else(|| params.clone()), roots)
     };
     read_apart(&params, taken).await
-}
-
-fn is_twice(params: &Bytes, key: &str) -> bool {
-    let document = Document::new(params.clone());
-    let members = document
-        .root()
-        .into_iter()
-        .flat_map(Cursor::written_members);
-    members.filter(|member| member.key.text() == key).count() > 1
 }
 
 #[async_trait]

@@ -19,7 +19,8 @@ use super::{
     room, unlisted,
 };
 use crate::{
-    apart::apart, budget::UNCHARGED, lookalike::looks_like, message::RpcError, protocol::code,
+    apart::apart, budget::UNCHARGED, lookalike::looks_like, members::is_twice, message::RpcError,
+    protocol::code,
 };
 use bytes::Bytes;
 use crossfeed_core::{
@@ -290,10 +291,7 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
         "inputResponses",
         "task",
     ];
-    keys.into_iter().find(|key| {
-        let members = params.written_members();
-        members.filter(|member| member.key.text() == *key).count() > 1
-    })
+    keys.into_iter().find(|key| is_twice(params, key))
 }
 
 /// Why the result of a call will not be kept.

@@ -1,7 +1,7 @@
 //! Reads what references may do besides passing results on.
 
 use super::{fields::Field, store::path};
-use crate::config::{FilesConfig, ReferencesConfig};
+use crate::config::{FilesConfig, ReferencesConfig, is_within};
 use std::path::{Path, PathBuf};
 
 /// Reads them; `refuses` says why files beneath a directory must not be read.
@@ -61,5 +61,5 @@ fn is_nested(roots: &[PathBuf]) -> bool {
             .filter(move |(other, _)| *other != at);
         others.map(move |(_, around)| (root, around))
     });
-    pairs.any(|(root, around)| root.starts_with(around))
+    pairs.any(|(root, around)| is_within(root, around))
 }

@@ -178,7 +178,7 @@ impl Root {
             let root = root.to_str()?.trim_end_matches('/');
             name.strip_prefix(root)?.strip_prefix('/')
         };
-        within(&self.path).or_else(|| within(&fs::canonicalize(&self.path).ok()?))
+        within(&self.path).or_else(|| within(&self.open().ok()?.path))
     }
 
     fn open(&self) -> Result<&OpenRoot, FileError> {
