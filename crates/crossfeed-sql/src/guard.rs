@@ -1,0 +1,227 @@
+//! What statements may do: read the imported tables, with functions of a list.
+
+use crate::{error::SqlError, limits::SqlLimits};
+use parking_lot::Mutex;
+use rusqlite::{
+    Connection,
+    functions::{Context, FunctionFlags},
+    hooks::{AuthAction, AuthContext, Authorization},
+    limits::Limit,
+};
+use std::{collections::HashSet, sync::Arc};
+
+/// The functions that statements may use: <https://www.sqlite.org/lang_corefunc.html> and the pages of aggregates,
+/// windows, dates and JSON; `regexp` is that of the `REGEXP` operator.
+pub(crate) const FUNCTIONS: [&str; 80] = [
+    "abs",
+    "avg",
+    "char",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "count",
+    "cume_dist",
+    "date",
+    "datetime",
+    "dense_rank",
+    "first_value",
+    "format",
+    "glob",
+    "group_concat",
+    "hex",
+    "if",
+    "ifnull",
+    "iif",
+    "instr",
+    "json",
+    "json_array",
+    "json_array_length",
+    "json_each",
+    "json_error_position",
+    "json_extract",
+    "json_group_array",
+    "json_group_object",
+    "json_insert",
+    "json_object",
+    "json_patch",
+    "json_pretty",
+    "json_quote",
+    "json_remove",
+    "json_replace",
+    "json_set",
+    "json_tree",
+    "json_type",
+    "json_valid",
+    "->",
+    "->>",
+    "julianday",
+    "lag",
+    "last_value",
+    "lead",
+    "length",
+    "like",
+    "lower",
+    "ltrim",
+    "max",
+    "min",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "octet_length",
+    "percent_rank",
+    "printf",
+    "quote",
+    "rank",
+    "regexp",
+    "replace",
+    "round",
+    "row_number",
+    "rtrim",
+    "sign",
+    "strftime",
+    "string_agg",
+    "substr",
+    "substring",
+    "sum",
+    "time",
+    "timediff",
+    "total",
+    "trim",
+    "typeof",
+    "unhex",
+    "unicode",
+    "unistr",
+    "unixepoch",
+    "upper",
+];
+
+/// The tables of SQLite's own that statements may read: the schema, and JSON as a table.
+const TABLES: [&str; 4] = ["sqlite_master", "sqlite_schema", "json_each", "json_tree"];
+
+/// What a statement may read, and why one was refused.
+#[derive(Default)]
+pub(crate) struct Guard {
+    state: Arc<Mutex<GuardState>>,
+}
+
+#[derive(Default)]
+struct GuardState {
+    /// In lower case.
+    tables: HashSet<String>,
+    refusal: Option<SqlError>,
+}
+
+impl Guard {
+    /// Lets statements read a table.
+    pub(crate) fn admit(&self, table: &str) {
+        self.state.lock().tables.insert(table.to_ascii_lowercase());
+    }
+
+    /// Why the last statement was refused, once.
+    pub(crate) fn refusal(&self) -> Option<SqlError> {
+        self.state.lock().refusal.take()
+    }
+
+    /// Watches over the statements that a connection prepares.
+    pub(crate) fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let state = Arc::clone(&self.state);
+        connection.authorizer(Some(move |context: AuthContext<'_>| {
+            let mut state = state.lock();
+            match refused(&context.action, &state.tables) {
+                None => Authorization::Allow,
+                Some(refusal) => {
+                    state.refusal.get_or_insert(refusal);
+                    Authorization::Deny
+                }
+            }
+        }))
+    }
+}
+
+/// Why an action is refused.
+fn refused(action: &AuthAction<'_>, tables: &HashSet<String>) -> Option<SqlError> {
+    let what = match action {
+        AuthAction::Select | AuthAction::Recursive => return None,
+        AuthAction::Read {
+            table_name,
+            column_name,
+        } => {
+            let name = table_name.to_ascii_lowercase();
+            // Where only rows are counted, the name may be one that the statement gave, and tells nothing.
+            let may_read =
+                column_name.is_empty() || tables.contains(&name) || TABLES.contains(&&*name);
+            return (!may_read).then_some(SqlError::Refused {
+                what: "reading that table",
+            });
+        }
+        AuthAction::Function { function_name } => {
+            let name = function_name.to_ascii_lowercase();
+            let error = || SqlError::UnknownFunction {
+                name: name.chars().take(64).collect(),
+            };
+            return (!FUNCTIONS.contains(&&*name)).then(error);
+        }
+        AuthAction::Attach { .. } | AuthAction::Detach { .. } => "`ATTACH` or `DETACH`",
+        AuthAction::Pragma { .. } => "`PRAGMA`",
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => "a transaction",
+        _ => "a change",
+    };
+    Some(SqlError::Refused { what })
+}
+
+/// Sets what a connection has for itself before anything is imported, and the limits of all statements.
+pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; \
+         PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = OFF;",
+    )?;
+    let bytes = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
+    for (limit, value) in [
+        (Limit::SQLITE_LIMIT_LENGTH, bytes(limits.value_bytes)),
+        // That of the statements of others is asked for before; those that make tables are longer.
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 100),
+        (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
+        (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+        (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 256),
+        (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 0),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ] {
+        connection.set_limit(limit, value)?;
+    }
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("regexp", 2, flags, matches)
+}
+
+/// `text REGEXP pattern`; the pattern is read once for each place where it stands.
+fn matches(context: &Context<'_>) -> rusqlite::Result<Option<bool>> {
+    /// The most bytes that a pattern may take when it is compiled.
+    const MAX_COMPILED_BYTES: usize = 1 << 20;
+    let read = |pattern: rusqlite::types::ValueRef<'_>| {
+        let pattern = pattern.as_str().map_err(|error| error.to_string())?;
+        let built = regex::RegexBuilder::new(pattern)
+            .size_limit(MAX_COMPILED_BYTES)
+            .build();
+        built.map_err(|error| {
+            let message = error.to_string();
+            message.lines().last().unwrap_or_default().to_owned()
+        })
+    };
+    if matches!(context.get_raw(0), rusqlite::types::ValueRef::Null) {
+        return Ok(None);
+    }
+    let pattern = context.get_or_create_aux(0, |value| {
+        read(value).map_err(Box::<dyn std::error::Error + Send + Sync>::from)
+    })?;
+    Ok(match context.get_raw(1) {
+        rusqlite::types::ValueRef::Text(text) => std::str::from_utf8(text)
+            .ok()
+            .map(|text| pattern.is_match(text)),
+        rusqlite::types::ValueRef::Integer(number) => Some(pattern.is_match(&number.to_string())),
+        rusqlite::types::ValueRef::Real(number) => Some(pattern.is_match(&number.to_string())),
+        rusqlite::types::ValueRef::Null | rusqlite::types::ValueRef::Blob(_) => None,
+    })
+}

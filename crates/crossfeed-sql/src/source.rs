@@ -1,0 +1,115 @@
+//! What of a result becomes a table: lists, and what stands around them.
+
+use crossfeed_json::{Cursor, Document, Kind};
+use std::collections::HashSet;
+
+/// The most tables of one result.
+const MAX_TABLES: usize = 64;
+/// How deep within objects lists are found.
+const MAX_DEPTH: usize = 5;
+
+/// The rows of a table to be.
+pub(crate) enum Rows<'d> {
+    /// The items of a list.
+    Items(Cursor<'d>),
+    /// One row: the members of an object, by the names of their columns.
+    One(Vec<(String, Cursor<'d>)>),
+    /// The lines of a text.
+    Lines(String),
+    /// A text with values between separators.
+    Separated(String, u8),
+}
+
+/// A text that holds JSON, or one value for each of its lines.
+pub(crate) fn held(text: &str) -> Option<Document> {
+    let text = text.trim();
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    let whole = Document::new(text.to_owned());
+    if whole.root().is_ok() {
+        return Some(whole);
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let list = Document::new(format!("[{}]", lines.join(",")));
+    let is_one_a_line = list
+        .root()
+        .is_ok_and(|root| root.len() == Some(lines.len()));
+    (lines.len() > 1 && is_one_a_line).then_some(list)
+}
+
+/// The tables of a result: what follows its name in theirs, and their rows. The first is the result itself, unless it
+/// is an object that holds nothing but lists.
+pub(crate) fn sources(root: Cursor<'_>) -> Vec<(String, Rows<'_>)> {
+    match root.kind() {
+        Kind::Array => vec![(String::new(), Rows::Items(root))],
+        Kind::Object => {
+            let mut found = Found::default();
+            found.object(root, "", 0);
+            let own = (!found.own.is_empty() || found.lists.is_empty())
+                .then(|| (String::new(), Rows::One(found.own)));
+            let lists = found.lists.into_iter();
+            let lists = lists.map(|(path, list)| (format!("_{path}"), Rows::Items(list)));
+            own.into_iter().chain(lists).collect()
+        }
+        _ => vec![(String::new(), Rows::One(vec![("value".to_owned(), root)]))],
+    }
+}
+
+#[derive(Default)]
+struct Found<'d> {
+    own: Vec<(String, Cursor<'d>)>,
+    lists: Vec<(String, Cursor<'d>)>,
+    /// Names of tables, which SQLite compares without regard to the case of ASCII letters.
+    names: HashSet<String>,
+}
+
+impl<'d> Found<'d> {
+    fn object(&mut self, object: Cursor<'d>, around: &str, depth: usize) {
+        for (key, value) in object.members() {
+            let key = key.text();
+            let name = if around.is_empty() {
+                key.into_owned()
+            } else {
+                format!("{around}_{key}")
+            };
+            match value.kind() {
+                Kind::Array if self.lists.len() < MAX_TABLES => {
+                    let name = distinct(name, &mut self.names);
+                    self.lists.push((name, value));
+                }
+                Kind::Object if holds_lists(value, MAX_DEPTH.saturating_sub(depth + 1)) => {
+                    self.object(value, &name, depth + 1);
+                }
+                _ => self.own.push((name, value)),
+            }
+        }
+    }
+}
+
+/// Whether lists stand in an object, not deeper than so many objects.
+fn holds_lists(object: Cursor<'_>, depth: usize) -> bool {
+    object.members().any(|(_, value)| match value.kind() {
+        Kind::Array => true,
+        Kind::Object => depth > 0 && holds_lists(value, depth - 1),
+        _ => false,
+    })
+}
+
+/// A name that is not among these yet, to SQLite: with a number where it is. A very long one is cut.
+pub(crate) fn distinct(mut name: String, names: &mut HashSet<String>) -> String {
+    const MAX_BYTES: usize = 400;
+    name.truncate(name.floor_char_boundary(MAX_BYTES));
+    if names.insert(name.to_ascii_lowercase()) {
+        return name;
+    }
+    let mut number = 2;
+    loop {
+        let other = format!("{name}_{number}");
+        if names.insert(other.to_ascii_lowercase()) {
+            return other;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,15 @@
+//! The tables of a database.
+
+use crate::column::Column;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Table {
+    /// Its name: that of the result, with the path of a list in it.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// How many rows it has.
+    pub rows: usize,
+}
