@@ -376,6 +376,14 @@ impl Shared {
         export(self.session(), request, most, reserve).await
     }
 
+    /// Whose results a process for statements has imported.
+    #[cfg(feature = "sql")]
+    pub(super) fn owner(&self) -> String {
+        let scope = self.session().scope();
+        // Control characters stand in none of them.
+        [scope.tenant(), scope.project(), scope.session()].join("\n")
+    }
+
     /// An error as the result of a call.
     pub(super) fn refused(&self, bodies: ErrorBodies) -> Bytes {
         refusal::to_result(bodies, self.privacy())
@@ -872,6 +880,10 @@ impl ClientTools {
         // Others without sessions go on.
         if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;
+        }
+        #[cfg(feature = "sql")]
+        if let Some(queries) = &self.shared.tools.queries {
+            queries.forget(&self.shared.owner());
         }
         self.shared.place.close().await;
     }

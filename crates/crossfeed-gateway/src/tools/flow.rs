@@ -163,10 +163,13 @@ impl Flows {
         Some(sources.to_text())
     }
 
-    /// Whose data the result of a call holds, to be kept with it: its tool's, and that of its arguments.
-    pub(super) fn of_result(&self, tool: &str, arguments: &Sources) -> Option<String> {
+    /// Whose data the result of a call holds, to be kept with it: its tool's, if that is of a server, and that of its
+    /// arguments.
+    pub(super) fn of_result(&self, tool: Option<&str>, arguments: &Sources) -> Option<String> {
         let mut sources = arguments.clone();
-        sources.insert(tool);
+        if let Some(tool) = tool {
+            sources.insert(tool);
+        }
         self.write(sources)
     }
 
