@@ -204,6 +204,17 @@ impl<S: Send + 'static> Lease<S> {
         }
     }
 
+    /// Describes the tables of all results that were imported.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`]; after any of them the worker is to be dropped.
+    pub async fn describe(&mut self) -> Result<Outlined, WorkerError> {
+        let names: Vec<String> = self.imported.keys().cloned().collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.outline(&names).await
+    }
+
     async fn ask(
         &mut self,
         request: &Request,

@@ -112,7 +112,9 @@ pub(super) async fn run(
 
     let engine = assemble::engine(&config, None, store::in_memory(&config));
     let tools = Tools::new(engine, Arc::new(config.clone()));
-    let tools = assemble::saving(tools, &config)?;
+    let tools = assemble::querying(assemble::saving(tools, &config)?, &config)?;
+    #[cfg(feature = "sql")]
+    let sandbox = tools.warm_up_queries().await;
     let session = Some("check".to_owned());
     let tools = tools.for_caller(Caller::new(
         Principal::Local,
@@ -195,6 +197,18 @@ pub(super) async fn run(
         write(&checked, &own, out)?;
         for line in switched_on(&config) {
             writeln!(out, "on: {}", printable(&line))?;
+        }
+        #[cfg(feature = "sql")]
+        match sandbox {
+            Ok(sandbox) => {
+                if let Some(missing) = sandbox.and_then(assemble::missing) {
+                    writeln!(out, "notice: {missing}")?;
+                }
+            }
+            Err(error) => {
+                let error = crossfeed::store::with_causes(&error);
+                writeln!(out, "error: `queries`: {}", printable(&error))?;
+            }
         }
         views::write(&views::views(&config), out)?;
         for (rule, by) in overruled(&config.flows) {
@@ -308,6 +322,12 @@ fn switched_on(config: &GatewayConfig) -> Vec<String> {
     }
     if config.result_resources {
         on.push("resultResources".to_owned());
+    }
+    if let Some(queries) = &config.queries {
+        let (running, memory) = (queries.running, queries.memory_bytes);
+        on.push(format!(
+            "queries: {running} at once, each of at most {memory} bytes of memory"
+        ));
     }
     if let Some(saves) = &config.save_directory {
         on.push(format!("saveDirectory: {}", saves.display()));

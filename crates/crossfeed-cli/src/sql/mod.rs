@@ -1,0 +1,229 @@
+//! `crossfeed sql`: SQL over results, as a model gets it, in a process that is shut off.
+
+mod grid;
+
+use crate::{
+    cli, document, input,
+    records::{self, Content, NoRecord},
+    report::{CommandError, Result, Streams, bail},
+    terminal,
+};
+use crossfeed::{CallId, Engine, EngineOptions, Scope, Session, error::printable_lines};
+use crossfeed_gateway::export::{self, ExportRequest, export};
+use crossfeed_worker::{Lease, QueryAnswer, WorkerCommand, WorkerError, WorkerOptions, Workers};
+use rustyline::{DefaultEditor, error::ReadlineError};
+use std::{
+    io::{self, IsTerminal as _, Read as _},
+    path::Path,
+    time::Duration,
+};
+
+/// The arguments that make this program a worker.
+pub(crate) const WORKER: [&str; 1] = ["worker"];
+
+/// What a statement may take longer before its process is killed.
+const GRACE: Duration = Duration::from_secs(20);
+
+pub(crate) fn run(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| CommandError::usage(format!("cannot start: {error}")))?;
+    runtime.block_on(answer(args, io))
+}
+
+async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
+    let reads_statement = !args.describe && args.statement == "-";
+    let statement = (reads_statement && !io::stdin().is_terminal()).then_some(Path::new("-"));
+    let (args, files) = if args.describe {
+        // There is no statement, so that the first is a file, too.
+        let first = Some(Path::new(&args.statement)).filter(|first| *first != Path::new("-"));
+        (
+            args,
+            first
+                .into_iter()
+                .chain(args.files.iter().map(AsRef::as_ref))
+                .collect::<Vec<_>>(),
+        )
+    } else {
+        (args, args.files.iter().map(AsRef::as_ref).collect())
+    };
+    let inputs = files
+        .iter()
+        .copied()
+        .chain(args.results.as_deref())
+        .chain(statement);
+    input::check_stdin(inputs.map(|path| Some(path.as_os_str())))?;
+    if files.is_empty() && args.results.is_none() {
+        bail!("there is nothing to query: name files, or give `--results FILE`");
+    }
+    let workers = workers(args)?;
+    let mut worker = workers.lease("").await.map_err(failed)?;
+    for path in files {
+        let document = document::read(path, args.kind, io)?;
+        let name = table_name(path);
+        let id = CallId::parse(&name)?;
+        let session =
+            records::session_of(EngineOptions::default(), &id, document, args.kind).await?;
+        import(&mut worker, &session, &id).await?;
+    }
+    if let Some(path) = &args.results {
+        import_records(&mut worker, path, &args.session).await?;
+    }
+    let mut printer = Printer {
+        is_grid: args.table || io.prints_for_reader(),
+    };
+    if args.describe {
+        let tables = worker.describe().await.map_err(failed)?;
+        return io.answer(printable_lines(&tables.text));
+    }
+    if reads_statement && statement.is_none() {
+        return prompt(&mut worker, &mut printer, io).await;
+    }
+    let mut sql = args.statement.clone();
+    if reads_statement {
+        sql.clear();
+        let read = io::stdin().lock().read_to_string(&mut sql);
+        read.map_err(|error| input::unreadable(Path::new("-"), &error))?;
+    }
+    let answer = worker.query(&sql).await.map_err(failed)?;
+    printer.print(&answer, io)
+}
+
+fn workers(args: &cli::Sql) -> Result<Workers<()>> {
+    let mut options = WorkerOptions::new(WorkerCommand::own(WORKER).map_err(failed)?);
+    let time = Duration::from_secs(args.time);
+    let limits = options
+        .limits
+        .with_time(time)
+        .with_answer_bytes(256 << 20)
+        .with_import_bytes(256 << 20);
+    options.limits = limits;
+    // What is read by hand is as large as the files of its owner.
+    let options = options
+        .with_memory_bytes(8 << 30)
+        .with_deadline(time + GRACE)
+        .with_warm(0);
+    Ok(Workers::new(options))
+}
+
+/// The table of a file: its name without what tells its kind.
+fn table_name(path: &Path) -> String {
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| stem != "-")
+        .unwrap_or_else(|| "input".to_owned())
+}
+
+async fn import_records(worker: &mut Lease<()>, path: &Path, session: &str) -> Result {
+    let scope = records::named_scope(session)?;
+    let results = input::read(path)?;
+    let records = records::read(&results).map_err(|NoRecord { line, why }| {
+        let file = input::name(path);
+        CommandError::usage(format!("line {line} of {file} is not a record: {why}"))
+    })?;
+    let options = records::with_room(EngineOptions::default(), results.len());
+    let engine = Engine::new(options, records::store());
+    let session = engine.session(scope.clone());
+    for record in records {
+        if record
+            .scope
+            .as_ref()
+            .is_some_and(|own: &Scope| *own != scope)
+        {
+            continue;
+        }
+        if let Content::Result(id, result) = record.content {
+            session.record(&id, result).await?;
+            import(worker, &session, &id).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn import(worker: &mut Lease<()>, session: &Session, id: &CallId) -> Result {
+    let exported = export(session, ExportRequest::new(id), usize::MAX, |_| Some(())).await;
+    let (exported, ()) = exported.map_err(|error| match error {
+        export::ExportError::Failure(failure) => CommandError::from(*failure),
+        error => CommandError::usage(error.to_string()),
+    })?;
+    let json = match exported.content {
+        export::Content::Json(json) => json.to_vec(),
+        export::Content::Text(text) => serde_json::Value::from(text).to_string().into_bytes(),
+        // What is not text has no rows.
+        _ => return Ok(()),
+    };
+    worker
+        .import(id.as_str(), json)
+        .await
+        .map(drop)
+        .map_err(failed)
+}
+
+fn failed(error: WorkerError) -> CommandError {
+    CommandError::answer(error.code(), error.to_string()).with_advice(error.advice())
+}
+
+/// Answers statements until the input ends.
+async fn prompt(worker: &mut Lease<()>, printer: &mut Printer, io: &mut Streams<'_>) -> Result {
+    let unreadable =
+        |error: ReadlineError| CommandError::usage(format!("cannot read statements: {error}"));
+    let mut editor = DefaultEditor::new().map_err(unreadable)?;
+    let tables = worker.describe().await.map_err(failed)?;
+    io.remark(printable_lines(&tables.text));
+    io.remark("Write a statement and `;`. Ctrl-D ends.");
+    let mut statement = String::new();
+    loop {
+        io.out.flush()?;
+        let sign = if statement.is_empty() {
+            "sql> "
+        } else {
+            "...> "
+        };
+        match editor.readline(sign) {
+            Ok(line) => {
+                statement.push_str(&line);
+                statement.push('\n');
+            }
+            // What was begun is given up.
+            Err(ReadlineError::Interrupted) if !statement.trim().is_empty() => statement.clear(),
+            Err(ReadlineError::Interrupted | ReadlineError::Eof) => return Ok(()),
+            Err(error) => return Err(unreadable(error)),
+        }
+        if !statement.trim_end().ends_with(';') {
+            continue;
+        }
+        let sql = std::mem::take(&mut statement);
+        let _ = editor.add_history_entry(sql.trim());
+        match worker.query(&sql).await {
+            Ok(answer) => printer.print(&answer, io)?,
+            Err(error @ WorkerError::Query(_)) => {
+                crate::report::write(&failed(error), io)?;
+            }
+            // The process is gone, and with it the tables.
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+struct Printer {
+    is_grid: bool,
+}
+
+impl Printer {
+    fn print(&mut self, answer: &QueryAnswer, io: &mut Streams<'_>) -> Result {
+        if self.is_grid {
+            grid::write(&answer.json, terminal::columns(), io.out)?;
+        } else {
+            io.json(&answer.json)?;
+        }
+        if answer.is_cut {
+            io.notice(format_args!(
+                "only the first {} rows: the answer is longer than it may be",
+                answer.rows
+            ));
+        }
+        Ok(())
+    }
+}
