@@ -1,6 +1,11 @@
 //! Why a result is not imported, or a statement not answered.
 
-use crate::{limits::SqlLimits, names::written, outline::outline, table::Table};
+use crate::{
+    limits::SqlLimits,
+    names::{in_quotes, written},
+    outline::outline,
+    table::Table,
+};
 use crossfeed_wire::ErrorCode;
 use std::{collections::HashSet, fmt, time::Duration};
 
@@ -52,6 +57,8 @@ pub enum SqlError {
     UnknownColumn {
         /// Its name, as it was written.
         name: String,
+        /// Whether it stands in double quotes, as texts do elsewhere.
+        is_quoted: bool,
         /// The names of columns that are like it.
         nearest: Vec<String>,
         /// The tables that the statement names, in few words.
@@ -142,6 +149,16 @@ impl SqlError {
                 let otherwise = "name a result by its `_toolCallId`, and a list in it by that, `_` and its key";
                 or(nearest, otherwise) + &found(outline)
             }
+            Self::UnknownColumn {
+                is_quoted: true,
+                name,
+                nearest,
+                outline,
+            } => {
+                let text = format!("'{}' for a text", name.replace('\'', "''"));
+                let all: Vec<String> = nearest.iter().cloned().chain([text]).collect();
+                or(&all, "") + &found(outline)
+            }
             Self::UnknownColumn { nearest, outline, .. } => {
                 let otherwise = "use a column of these tables; `json_extract(column, '$.key')` reads within JSON, and a text stands in single quotes";
                 or(nearest, otherwise) + &found(outline)
@@ -206,7 +223,9 @@ impl SqlError {
             };
         }
         if let Some(name) = named("no such column: ") {
-            return Self::unknown_column(name, sql, tables);
+            // SQLite has its own remark about texts in double quotes behind the name.
+            let name = name.split(" - should this be").next().unwrap_or(&name);
+            return Self::unknown_column(name.trim_matches('"').to_owned(), sql, tables);
         }
         if let Some(name) = named("no such function: ") {
             return Self::UnknownFunction { name };
@@ -230,8 +249,10 @@ impl SqlError {
         let used: Vec<&Table> = used.collect();
         let columns = used.iter().flat_map(|table| &table.columns);
         let own = name.rsplit('.').next().unwrap_or(&name);
+        let is_quoted = sql.contains(&in_quotes(own));
         let nearest = nearest(own, columns.map(|column| column.name.as_str()));
         Self::UnknownColumn {
+            is_quoted,
             nearest,
             outline: outline(used),
             name,

@@ -4,6 +4,7 @@ use crate::{error::SqlError, limits::SqlLimits};
 use parking_lot::Mutex;
 use rusqlite::{
     Connection,
+    config::DbConfig,
     functions::{Context, FunctionFlags},
     hooks::{AuthAction, AuthContext, Authorization},
     limits::Limit,
@@ -175,6 +176,18 @@ pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; \
          PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = OFF;",
     )?;
+    for (config, value) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        // A misspelled column in double quotes would be a text.
+        (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+        (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+    ] {
+        connection.set_db_config(config, value)?;
+    }
     let bytes = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
     for (limit, value) in [
         (Limit::SQLITE_LIMIT_LENGTH, bytes(limits.value_bytes)),

@@ -158,6 +158,14 @@ fn errors_name_what_is_there() {
         &format!("no such column: c.titel\ntry: title\n{outline}"),
     );
     check(
+        "SELECT * FROM call_1 WHERE state = \"open\"",
+        &format!("no such column: open\ntry: 'open' for a text\n{outline}"),
+    );
+    check(
+        "SELECT \"titel\" FROM call_1",
+        &format!("no such column: titel\ntry: title, 'titel' for a text\n{outline}"),
+    );
+    check(
         "SELECT * FROM call_2",
         &format!("no such table: call_2\ntry: call_1\n{outline}"),
     );
