@@ -1,7 +1,7 @@
 //! The rows that a statement gives, as JSON.
 
-use crate::{column::ColumnKind, limits::SqlLimits, source::distinct, table::Table};
-use crossfeed_json::escape_into;
+use crate::{column::ColumnKind, limits::SqlLimits, names_in, source::distinct, table::Table};
+use crossfeed_json::{Document, escape_into};
 use rusqlite::{Rows, Statement, types::ValueRef};
 use std::collections::{HashMap, HashSet};
 
@@ -19,13 +19,13 @@ pub struct Answer {
 }
 
 /// How the values of a column are written.
-struct Written {
+struct OutputColumn {
     /// The key with quotes and a colon.
     key: Vec<u8>,
     kind: Option<ColumnKind>,
 }
 
-fn columns(statement: &Statement<'_>, tables: &[Table]) -> Vec<Written> {
+fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<OutputColumn> {
     let kinds: HashMap<(String, String), ColumnKind> = tables
         .iter()
         .flat_map(|table| {
@@ -37,11 +37,17 @@ fn columns(statement: &Statement<'_>, tables: &[Table]) -> Vec<Written> {
         })
         .filter(|(_, kind)| matches!(kind, ColumnKind::Boolean | ColumnKind::Json))
         .collect();
+    // Of rows of several `SELECT`s SQLite tells the columns of the first.
+    let is_compound = names_in(sql).iter().any(|word| {
+        let compounds = ["UNION", "INTERSECT", "EXCEPT"];
+        compounds.iter().any(|own| word.eq_ignore_ascii_case(own))
+    });
     let mut names = HashSet::new();
     let columns = statement.columns_with_metadata();
     columns
         .map(|column| {
             let origin = column.table_name().zip(column.origin_name());
+            let origin = origin.filter(|_| !is_compound);
             let kind = origin.and_then(|(table, column)| {
                 let place = (table.to_ascii_lowercase(), column.to_ascii_lowercase());
                 kinds.get(&place).copied()
@@ -49,7 +55,7 @@ fn columns(statement: &Statement<'_>, tables: &[Table]) -> Vec<Written> {
             let mut key = vec![b'"'];
             escape_into(&mut key, &distinct(column.name().to_owned(), &mut names));
             key.extend_from_slice(b"\":");
-            Written { key, kind }
+            OutputColumn { key, kind }
         })
         .collect()
 }
@@ -57,15 +63,20 @@ fn columns(statement: &Statement<'_>, tables: &[Table]) -> Vec<Written> {
 /// Runs a statement.
 pub(crate) fn run(
     statement: &mut Statement<'_>,
-    tables: &[Table],
+    sql: &str,
+    tables: &[&Table],
     limits: &SqlLimits,
 ) -> rusqlite::Result<Answer> {
-    let columns = columns(statement, tables);
+    let columns = columns(statement, sql, tables);
     let rows = statement.query(())?;
     write(rows, &columns, limits)
 }
 
-fn write(mut rows: Rows<'_>, columns: &[Written], limits: &SqlLimits) -> rusqlite::Result<Answer> {
+fn write(
+    mut rows: Rows<'_>,
+    columns: &[OutputColumn],
+    limits: &SqlLimits,
+) -> rusqlite::Result<Answer> {
     let mut json = vec![b'['];
     let (mut count, mut is_cut) = (0, false);
     while let Some(row) = rows.next()? {
@@ -111,7 +122,10 @@ fn put(json: &mut Vec<u8>, value: ValueRef<'_>, kind: Option<ColumnKind>) {
         // JSON has no words for what is not finite.
         (ValueRef::Real(real), _) if !real.is_finite() => json.extend_from_slice(b"null"),
         (ValueRef::Real(real), _) => json.extend_from_slice(format!("{real:?}").as_bytes()),
-        (ValueRef::Text(text), Some(ColumnKind::Json)) => json.extend_from_slice(text),
+        // What a column of JSON holds is JSON; this is the second net.
+        (ValueRef::Text(text), Some(ColumnKind::Json)) if is_json(text) => {
+            json.extend_from_slice(text)
+        }
         (ValueRef::Text(text), _) => put_text(json, &String::from_utf8_lossy(text)),
         (ValueRef::Blob(bytes), _) => put_text(json, &String::from_utf8_lossy(bytes)),
     }
@@ -121,4 +135,9 @@ fn put_text(json: &mut Vec<u8>, text: &str) {
     json.push(b'"');
     escape_into(json, text);
     json.push(b'"');
+}
+
+fn is_json(text: &[u8]) -> bool {
+    (text.starts_with(b"{") || text.starts_with(b"["))
+        && Document::new(text.to_vec()).root().is_ok()
 }

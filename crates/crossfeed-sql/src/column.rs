@@ -44,12 +44,15 @@ impl ColumnKind {
         }
     }
 
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Real | Self::Numeric)
+    }
+
     /// The kind of a column with values of both kinds.
     pub(crate) fn and(self, other: Self) -> Self {
-        let is_number = |kind| matches!(kind, Self::Integer | Self::Real | Self::Numeric);
         if self == other {
             self
-        } else if is_number(self) && is_number(other) {
+        } else if self.is_number() && other.is_number() {
             Self::Numeric
         } else {
             Self::Any

@@ -1,40 +1,30 @@
 //! Texts with values between separators: <https://www.rfc-editor.org/rfc/rfc4180>, also with tabs and semicolons.
 
+use crate::{
+    column::ColumnKind,
+    import::{MAX_COLUMNS, exact},
+};
 use csv::{ReaderBuilder, StringRecord};
 
 /// The separators, the most usual first.
 const SEPARATORS: [u8; 3] = *b",\t;";
-/// The most records that are looked at to see whether a text is one of these.
-const MAX_RECORDS: usize = 50;
 
 /// The separator of a text whose first record names columns: at least two, each by a name of its own, and every record
 /// has a value for each. A list of words is no table: at least one record must follow.
 pub(crate) fn separator(text: &str) -> Option<u8> {
     SEPARATORS.into_iter().find(|separator| {
         let mut reader = reader(text, *separator);
-        let Some(names) = reader
-            .headers()
-            .ok()
-            .filter(|names| are_names(names))
-            .cloned()
-        else {
-            return false;
-        };
-        let mut count = 0;
-        for record in reader.records().take(MAX_RECORDS) {
-            match record {
-                Ok(record) if record.len() == names.len() => count += 1,
-                _ => return false,
-            }
-        }
-        count > 0
+        let is_named = reader.headers().is_ok_and(are_names);
+        let mut records = reader.records();
+        let mut count = || records.try_fold(0, |count, record| record.map(|_| count + 1));
+        is_named && count().is_ok_and(|count: usize| count > 0)
     })
 }
 
+/// A record with more or fewer values than the first cannot be read.
 pub(crate) fn reader(text: &str, separator: u8) -> csv::Reader<&[u8]> {
     ReaderBuilder::new()
         .delimiter(separator)
-        .flexible(true)
         .from_reader(text.as_bytes())
 }
 
@@ -47,7 +37,7 @@ fn are_names(names: &StringRecord) -> bool {
     let mut sorted: Vec<&str> = names.iter().collect();
     sorted.sort_unstable();
     let is_distinct = sorted.windows(2).all(|two| two[0] != two[1]);
-    names.len() > 1 && is_distinct && names.iter().all(is_name)
+    (2..=MAX_COLUMNS).contains(&names.len()) && is_distinct && names.iter().all(is_name)
 }
 
 /// What the text of a value is, if it is not empty: a number whose digits are those of the number, or a text.
@@ -57,10 +47,21 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
         .filter(|number: &i64| number.to_string() == text)
 }
 
-/// A number with a fraction.
+/// A number with a fraction. Without a dot, `1234e56` is more often a name than a number.
 pub(crate) fn real(text: &str) -> Option<f64> {
-    crossfeed_json::is_number(text)
-        .then(|| text.parse().ok())
-        .flatten()
-        .filter(|number: &f64| number.is_finite())
+    let is_number = text.contains('.') && crossfeed_json::is_number(text);
+    is_number.then(|| exact(text)).flatten()
+}
+
+/// What the text of a value is; `None` for an empty one.
+pub(crate) fn kind_of(text: &str) -> Option<ColumnKind> {
+    if text.is_empty() {
+        None
+    } else if integer(text).is_some() {
+        Some(ColumnKind::Integer)
+    } else if real(text).is_some() {
+        Some(ColumnKind::Real)
+    } else {
+        Some(ColumnKind::Text)
+    }
 }

@@ -2,19 +2,18 @@
 
 use crate::{
     answer::{self, Answer},
-    csv_text,
     error::SqlError,
-    guard::{self, Guard},
+    guard::{self, Admitted},
     import,
     limits::SqlLimits,
     names_in,
-    source::{Rows, distinct, held, sources},
+    source::{Rows, distinct, embedded_json, sources},
     table::Table,
 };
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_json::Document;
 use rusqlite::{Connection, OpenFlags};
-use std::{collections::HashSet, time::Instant};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
 /// How many steps of SQLite's machine are between two looks at the clock.
 const STEPS: i32 = 4096;
@@ -22,7 +21,6 @@ const STEPS: i32 = 4096;
 /// Tables of results in memory.
 pub struct Database {
     connection: Connection,
-    guard: Guard,
     tables: Vec<Table>,
     /// In lower case.
     names: HashSet<String>,
@@ -43,12 +41,10 @@ impl Database {
             Ok(connection)
         };
         let connection = open().map_err(|error| SqlError::of_statement(error, "", &[], &limits))?;
-        let names = ["json_each", "json_tree"];
         Ok(Self {
             connection,
-            guard: Guard::default(),
             tables: Vec::new(),
-            names: names.map(str::to_owned).into(),
+            names: guard::TABLES.map(str::to_owned).into(),
             limits,
         })
     }
@@ -68,26 +64,19 @@ impl Database {
         }
         let document = Document::new(json);
         let root = document.root().map_err(|_| SqlError::NotJson)?;
-        let held = text_of(root).and_then(|text| held(&text));
-        let sources = match (&held, text_of(root)) {
-            (Some(held), _) => sources(held.root().map_err(|_| SqlError::NotJson)?),
-            (None, Some(text)) => vec![(
-                String::new(),
-                match csv_text::separator(&text) {
-                    Some(separator) => Rows::Separated(text, separator),
-                    None => Rows::Lines(text),
-                },
-            )],
+        let text = root.as_str();
+        let embedded = text.as_deref().and_then(embedded_json);
+        let sources = match (&embedded, text) {
+            (Some(json), _) => sources(json.root().map_err(|_| SqlError::NotJson)?),
+            (None, Some(text)) => vec![(String::new(), Rows::of_text(text.into_owned()))],
             (None, None) => sources(root),
         };
         let first = self.tables.len();
         let written = self.write(name, &sources);
         let tables =
             written.map_err(|error| SqlError::of_statement(error, "", &[], &self.limits))?;
-        for table in &tables {
-            self.guard.admit(&table.name);
-            self.names.insert(table.name.to_ascii_lowercase());
-        }
+        let names = tables.iter().map(|table| table.name.to_ascii_lowercase());
+        self.names.extend(names);
         self.tables.extend(tables);
         Ok(&self.tables[first..])
     }
@@ -101,7 +90,10 @@ impl Database {
         self.connection.authorizer(
             None::<fn(rusqlite::hooks::AuthContext<'_>) -> rusqlite::hooks::Authorization>,
         )?;
+        // The time of the last statement is not that of an import.
+        self.connection.progress_handler(0, None::<fn() -> bool>)?;
         let mut names = self.names.clone();
+        let result: Arc<str> = name.into();
         // SQLite keeps names that begin so for itself.
         let is_reserved = name
             .get(..7)
@@ -114,7 +106,7 @@ impl Database {
         let transaction = self.connection.savepoint()?;
         let tables = sources.iter().map(|(path, rows)| {
             let name = distinct(format!("{name}{path}"), &mut names);
-            import::write(&transaction, name, rows)
+            import::write(&transaction, (name, Arc::clone(&result)), rows)
         });
         let tables = tables.collect::<rusqlite::Result<Vec<_>>>()?;
         transaction.commit()?;
@@ -126,43 +118,61 @@ impl Database {
         &self.tables
     }
 
-    /// Answers a `SELECT` statement.
+    /// Answers a `SELECT` statement about all tables.
     ///
     /// # Errors
     ///
     /// [`SqlError`]: why not, with what to do next.
     pub fn query(&mut self, sql: &str) -> Result<Answer, SqlError> {
+        self.query_within(sql, |_| true)
+    }
+
+    /// Answers a `SELECT` statement about the tables of some results only: to it, there are no others.
+    ///
+    /// # Errors
+    ///
+    /// [`SqlError`]: why not, with what to do next.
+    pub fn query_within(
+        &mut self,
+        sql: &str,
+        is_admitted: impl Fn(&str) -> bool,
+    ) -> Result<Answer, SqlError> {
         if sql.len() > self.limits.sql_bytes {
             let (bytes, limit) = (sql.len(), self.limits.sql_bytes);
             return Err(SqlError::TooLong { bytes, limit });
         }
-        let deadline = Instant::now() + self.limits.time;
-        let is_over = move || Instant::now() > deadline;
-        let answered = self
-            .connection
-            .progress_handler(STEPS, Some(is_over))
-            .and_then(|()| self.guard.watch(&mut self.connection))
-            .and_then(|()| {
-                let mut statement = self.connection.prepare(sql)?;
-                if names_in(sql).is_empty() {
-                    return Ok(Err(SqlError::Empty));
-                }
-                // The second net: the authorizer lets some statements pass that are no queries, such as `VACUUM`.
-                if statement.column_count() == 0 || !statement.readonly() {
-                    let what = "a change";
-                    return Ok(Err(SqlError::Refused { what }));
-                }
-                answer::run(&mut statement, &self.tables, &self.limits).map(Ok)
-            });
-        let refusal = self.guard.refusal();
-        match answered {
-            Ok(answered) => answered.map_err(|error| refusal.unwrap_or(error)),
-            Err(error) => Err(refusal
-                .unwrap_or_else(|| SqlError::of_statement(error, sql, &self.tables, &self.limits))),
+        if names_in(sql).is_empty() {
+            return Err(SqlError::Empty);
         }
+        let tables = self
+            .tables
+            .iter()
+            .filter(|table| is_admitted(&table.result));
+        let tables: Vec<&Table> = tables.collect();
+        let names = tables.iter().map(|table| table.name.to_ascii_lowercase());
+        let admitted = Admitted {
+            tables: names.collect(),
+            all: self.names.clone(),
+        };
+        let connection = &mut self.connection;
+        let limits = &self.limits;
+        let of_statement = |error| SqlError::of_statement(error, sql, &tables, limits);
+        let deadline = Instant::now() + limits.time;
+        let is_over = move || Instant::now() > deadline;
+        connection
+            .progress_handler(STEPS, Some(is_over))
+            .map_err(of_statement)?;
+        let refusal = guard::watch(connection, admitted).map_err(of_statement)?;
+        let answer = || {
+            let mut statement = connection.prepare(sql).map_err(of_statement)?;
+            // The second net: the authorizer lets some statements pass that are no queries, such as `VACUUM`.
+            if statement.column_count() == 0 || !statement.readonly() {
+                let what = "a change";
+                return Err(SqlError::Refused { what });
+            }
+            answer::run(&mut statement, sql, &tables, limits).map_err(of_statement)
+        };
+        // What was refused says more than that it was.
+        answer().map_err(|error| refusal.take().map_or(error, |refusal| refusal.of(&tables)))
     }
-}
-
-fn text_of(value: Cursor<'_>) -> Option<String> {
-    (value.kind() == Kind::String).then(|| value.as_str().unwrap_or_default().into_owned())
 }

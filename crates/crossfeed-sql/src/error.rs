@@ -177,11 +177,35 @@ impl SqlError {
         }
     }
 
+    /// A table that is not there; [`of`](Self::of) says what is.
+    pub(crate) fn unknown_table(name: &str) -> Self {
+        Self::UnknownTable {
+            name: quotable(name),
+            nearest: Vec::new(),
+            outline: String::new(),
+        }
+    }
+
+    /// The error with what there is of these tables.
+    pub(crate) fn of(self, tables: &[&Table]) -> Self {
+        match self {
+            Self::UnknownTable { name, .. } => {
+                let names = tables.iter().map(|table| table.name.as_str());
+                Self::UnknownTable {
+                    nearest: nearest(&name, names),
+                    outline: outline(tables.iter().copied()),
+                    name,
+                }
+            }
+            error => error,
+        }
+    }
+
     /// What SQLite says of a statement about these tables.
     pub(crate) fn of_statement(
         error: rusqlite::Error,
         sql: &str,
-        tables: &[Table],
+        tables: &[&Table],
         limits: &SqlLimits,
     ) -> Self {
         use rusqlite::ffi::ErrorCode as Code;
@@ -214,13 +238,7 @@ impl SqlError {
         }
         let named = |begin: &str| message.strip_prefix(begin).map(quotable);
         if let Some(name) = named("no such table: ") {
-            let names = tables.iter().map(|table| table.name.as_str());
-            let nearest = nearest(&name, names);
-            return Self::UnknownTable {
-                nearest,
-                outline: outline(tables),
-                name,
-            };
+            return Self::unknown_table(&name).of(tables);
         }
         if let Some(name) = named("no such column: ") {
             // SQLite has its own remark about texts in double quotes behind the name.
@@ -238,15 +256,13 @@ impl SqlError {
         }
     }
 
-    fn unknown_column(name: String, sql: &str, tables: &[Table]) -> Self {
+    fn unknown_column(name: String, sql: &str, tables: &[&Table]) -> Self {
         let named: HashSet<String> = crate::names_in(sql)
             .into_iter()
             .map(|name| name.to_ascii_lowercase())
             .collect();
-        let used = tables
-            .iter()
-            .filter(|table| named.contains(&table.name.to_ascii_lowercase()));
-        let used: Vec<&Table> = used.collect();
+        let is_used = |table: &&&Table| named.contains(&table.name.to_ascii_lowercase());
+        let used: Vec<&Table> = tables.iter().filter(is_used).copied().collect();
         let columns = used.iter().flat_map(|table| &table.columns);
         let own = name.rsplit('.').next().unwrap_or(&name);
         let is_quoted = sql.contains(&in_quotes(own));

@@ -96,51 +96,46 @@ pub(crate) const FUNCTIONS: [&str; 80] = [
     "upper",
 ];
 
-/// The tables of SQLite's own that statements may read: the schema, and JSON as a table.
-const TABLES: [&str; 4] = ["sqlite_master", "sqlite_schema", "json_each", "json_tree"];
+/// The tables of SQLite's own that statements may read: JSON as a table.
+pub(crate) const TABLES: [&str; 2] = ["json_each", "json_tree"];
 
-/// What a statement may read, and why one was refused.
-#[derive(Default)]
-pub(crate) struct Guard {
-    state: Arc<Mutex<GuardState>>,
+/// What a statement may read.
+pub(crate) struct Admitted {
+    /// The names of the tables that it may read, in lower case.
+    pub(crate) tables: HashSet<String>,
+    /// Those of all tables.
+    pub(crate) all: HashSet<String>,
 }
 
-#[derive(Default)]
-struct GuardState {
-    /// In lower case.
-    tables: HashSet<String>,
-    refusal: Option<SqlError>,
+/// Why a statement was refused.
+#[derive(Clone, Default)]
+pub(crate) struct Refusal(Arc<Mutex<Option<SqlError>>>);
+
+impl Refusal {
+    /// The first reason, if there is one.
+    pub(crate) fn take(&self) -> Option<SqlError> {
+        self.0.lock().take()
+    }
 }
 
-impl Guard {
-    /// Lets statements read a table.
-    pub(crate) fn admit(&self, table: &str) {
-        self.state.lock().tables.insert(table.to_ascii_lowercase());
-    }
-
-    /// Why the last statement was refused, once.
-    pub(crate) fn refusal(&self) -> Option<SqlError> {
-        self.state.lock().refusal.take()
-    }
-
-    /// Watches over the statements that a connection prepares.
-    pub(crate) fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        let state = Arc::clone(&self.state);
-        connection.authorizer(Some(move |context: AuthContext<'_>| {
-            let mut state = state.lock();
-            match refused(&context.action, &state.tables) {
-                None => Authorization::Allow,
-                Some(refusal) => {
-                    state.refusal.get_or_insert(refusal);
-                    Authorization::Deny
-                }
+/// Watches over the statements that a connection prepares.
+pub(crate) fn watch(connection: &mut Connection, admitted: Admitted) -> rusqlite::Result<Refusal> {
+    let refusal = Refusal::default();
+    let own = refusal.clone();
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        match refused(&context.action, &admitted) {
+            None => Authorization::Allow,
+            Some(refusal) => {
+                own.0.lock().get_or_insert(refusal);
+                Authorization::Deny
             }
-        }))
-    }
+        }
+    }))?;
+    Ok(refusal)
 }
 
 /// Why an action is refused.
-fn refused(action: &AuthAction<'_>, tables: &HashSet<String>) -> Option<SqlError> {
+fn refused(action: &AuthAction<'_>, admitted: &Admitted) -> Option<SqlError> {
     let what = match action {
         AuthAction::Select | AuthAction::Recursive => return None,
         AuthAction::Read {
@@ -148,12 +143,12 @@ fn refused(action: &AuthAction<'_>, tables: &HashSet<String>) -> Option<SqlError
             column_name,
         } => {
             let name = table_name.to_ascii_lowercase();
-            // Where only rows are counted, the name may be one that the statement gave, and tells nothing.
-            let may_read =
-                column_name.is_empty() || tables.contains(&name) || TABLES.contains(&&*name);
-            return (!may_read).then_some(SqlError::Refused {
-                what: "reading that table",
-            });
+            // Where only rows are counted, the name may be one that the statement itself gave.
+            let is_own = column_name.is_empty() && !admitted.all.contains(&name);
+            let may_read = is_own || admitted.tables.contains(&name) || TABLES.contains(&&*name);
+            // That there is such a table is not for this statement to know.
+            let error = || SqlError::unknown_table(table_name);
+            return (!may_read).then(error);
         }
         AuthAction::Function { function_name } => {
             let name = function_name.to_ascii_lowercase();
@@ -173,7 +168,7 @@ fn refused(action: &AuthAction<'_>, tables: &HashSet<String>) -> Option<SqlError
 /// Sets what a connection has for itself before anything is imported, and the limits of all statements.
 pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::Result<()> {
     connection.execute_batch(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; \
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; \
          PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = OFF;",
     )?;
     for (config, value) in [

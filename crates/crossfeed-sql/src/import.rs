@@ -7,67 +7,75 @@ use crate::{
     source::{Rows, distinct},
     table::Table,
 };
-use crossfeed_json::{Cursor, Kind};
-use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput, types::ValueRef};
+use crossfeed_json::{Cursor, Kind, compare_numbers};
+use rusqlite::{
+    Connection, Statement, ToSql, params_from_iter,
+    types::{ToSqlOutput, ValueRef},
+};
 use std::{
     borrow::Cow,
+    cmp::Ordering,
     collections::{HashMap, HashSet},
+    sync::Arc,
 };
 
 /// The most columns of a table, besides the one for the members that have none.
-const MAX_COLUMNS: usize = 250;
+pub(crate) const MAX_COLUMNS: usize = 250;
 /// The column of the members that have none of their own, as an object.
 const REST: &str = "rest";
 /// The column of values that are not objects.
 const VALUE: &str = "value";
 
-/// Makes a table of rows.
+/// Makes a table of the rows of a result.
 pub(crate) fn write(
     connection: &Connection,
-    name: String,
+    (name, result): (String, Arc<str>),
     rows: &Rows<'_>,
 ) -> rusqlite::Result<Table> {
-    match rows {
-        Rows::Items(list) => write_items(connection, name, *list),
-        Rows::One(members) => write_one(connection, name, members),
-        Rows::Lines(text) => write_lines(connection, name, text),
-        Rows::Separated(text, separator) => write_separated(connection, name, text, *separator),
-    }
+    let written = match rows {
+        Rows::Items(list) => write_items(connection, &name, *list),
+        Rows::One(members) => write_one(connection, &name, members),
+        Rows::Lines(text) => write_lines(connection, &name, text),
+        Rows::Separated(text, separator) => write_separated(connection, &name, text, *separator),
+    };
+    let (columns, rows) = written?;
+    Ok(Table {
+        name,
+        result,
+        columns,
+        rows,
+    })
 }
 
-/// A table and the statement that adds a row to it.
-struct Target<'c> {
-    insert: rusqlite::Statement<'c>,
+/// Makes a table, and gives the statement that adds a row to it.
+fn create<'c>(
+    connection: &'c Connection,
+    name: &str,
+    columns: &[Column],
+) -> rusqlite::Result<Statement<'c>> {
+    let name = in_quotes(name);
+    let declared = columns.iter().map(|column| {
+        let declared = column.kind.declared();
+        format!("{} {declared}", in_quotes(&column.name))
+    });
+    let declared: Vec<_> = declared.collect();
+    connection.execute(&format!("CREATE TABLE {name} ({})", declared.join(",")), ())?;
+    let places = vec!["?"; columns.len()].join(",");
+    connection.prepare(&format!("INSERT INTO {name} VALUES ({places})"))
 }
 
-impl<'c> Target<'c> {
-    fn create(
-        connection: &'c Connection,
-        name: &str,
-        columns: &[Column],
-    ) -> rusqlite::Result<Self> {
-        let name = in_quotes(name);
-        let declared = columns.iter().map(|column| {
-            let declared = column.kind.declared();
-            format!("{} {declared}", in_quotes(&column.name))
-        });
-        let declared: Vec<_> = declared.collect();
-        connection.execute(&format!("CREATE TABLE {name} ({})", declared.join(",")), ())?;
-        let places = vec!["?"; columns.len()].join(",");
-        let insert = connection.prepare(&format!("INSERT INTO {name} VALUES ({places})"))?;
-        Ok(Self { insert })
-    }
-
-    fn add<V: ToSql>(&mut self, row: impl IntoIterator<Item = V>) -> rusqlite::Result<()> {
-        self.insert.execute(params_from_iter(row)).map(drop)
-    }
+fn add<'v>(
+    insert: &mut Statement<'_>,
+    row: impl IntoIterator<Item = SqlValue<'v>>,
+) -> rusqlite::Result<()> {
+    insert.execute(params_from_iter(row)).map(drop)
 }
 
-/// The columns of a list, while they are found and while its items are put.
+/// The columns of a list: those of the members of its items.
 #[derive(Default)]
-struct Layout<'d> {
+struct ItemColumns<'d> {
     /// By the member; the kind is none while all values are null.
-    columns: Vec<(Cow<'d, str>, Option<ColumnKind>)>,
+    members: Vec<(Cow<'d, str>, Option<ColumnKind>)>,
     places: HashMap<Cow<'d, str>, usize>,
     /// The kind of the items that are not objects.
     values: Option<ColumnKind>,
@@ -75,32 +83,32 @@ struct Layout<'d> {
     has_rest: bool,
 }
 
-impl<'d> Layout<'d> {
+impl<'d> ItemColumns<'d> {
     fn of(list: Cursor<'d>) -> Self {
-        let mut layout = Self::default();
+        let mut columns = Self::default();
         for item in list.items() {
             if item.kind() != Kind::Object {
-                layout.has_values = true;
-                merge(&mut layout.values, kind_of(item));
+                columns.has_values = true;
+                merge(&mut columns.values, kind_of(item));
                 continue;
             }
             for (number, (key, value)) in item.members().enumerate() {
                 let key = key.text();
-                let Some(place) = layout.place(number, &key).or_else(|| layout.add(key)) else {
-                    layout.has_rest = true;
+                let Some(place) = columns.place(number, &key).or_else(|| columns.add(key)) else {
+                    columns.has_rest = true;
                     continue;
                 };
-                merge(&mut layout.columns[place].1, kind_of(value));
+                merge(&mut columns.members[place].1, kind_of(value));
             }
         }
         // A table has a column.
-        layout.has_values |= layout.columns.is_empty();
-        layout
+        columns.has_values |= columns.members.is_empty();
+        columns
     }
 
     /// The place of a member's column; most items have theirs in the same order.
     fn place(&self, number: usize, key: &str) -> Option<usize> {
-        let is_there = self.columns.get(number).is_some_and(|(own, _)| own == key);
+        let is_there = self.members.get(number).is_some_and(|(own, _)| own == key);
         if is_there {
             Some(number)
         } else {
@@ -109,22 +117,22 @@ impl<'d> Layout<'d> {
     }
 
     fn add(&mut self, key: Cow<'d, str>) -> Option<usize> {
-        let place = self.columns.len();
+        let place = self.members.len();
         (place < MAX_COLUMNS).then(|| {
             self.places.insert(key.clone(), place);
-            self.columns.push((key, None));
+            self.members.push((key, None));
             place
         })
     }
 
-    /// The columns of the table.
+    /// As they are declared.
     fn declared(&self) -> Vec<Column> {
         let mut names = HashSet::new();
         let mut column = |name: &str, kind: Option<ColumnKind>| Column {
             name: distinct(name.to_owned(), &mut names),
             kind: kind.unwrap_or(ColumnKind::Any),
         };
-        let own = self.columns.iter();
+        let own = self.members.iter();
         let mut columns: Vec<Column> = own.map(|(key, kind)| column(key, *kind)).collect();
         if self.has_values {
             columns.push(column(VALUE, self.values));
@@ -136,22 +144,28 @@ impl<'d> Layout<'d> {
     }
 }
 
-fn write_items(connection: &Connection, name: String, list: Cursor<'_>) -> rusqlite::Result<Table> {
-    let layout = Layout::of(list);
-    let columns = layout.declared();
-    let mut target = Target::create(connection, &name, &columns)?;
+fn write_items(
+    connection: &Connection,
+    name: &str,
+    list: Cursor<'_>,
+) -> rusqlite::Result<(Vec<Column>, usize)> {
+    let own = ItemColumns::of(list);
+    let columns = own.declared();
+    let mut insert = create(connection, name, &columns)?;
     let mut rows = 0;
     for item in list.items() {
-        let mut row: Vec<Stored<'_>> = Vec::with_capacity(columns.len());
-        row.resize_with(columns.len(), || Stored::Null);
-        if item.kind() == Kind::Object {
+        let mut row: Vec<SqlValue<'_>> = columns.iter().map(|_| SqlValue::Null).collect();
+        let mut put = |place: usize, value| row[place] = SqlValue::of(value, columns[place].kind);
+        if item.kind() != Kind::Object {
+            put(own.members.len(), item);
+        } else {
             let mut rest = Vec::new();
             for (number, (key, value)) in item.members().enumerate() {
-                match layout.place(number, &key.text()) {
-                    Some(place) => row[place] = Stored::of(value),
+                match own.place(number, &key.text()) {
+                    Some(place) => put(place, value),
                     None => {
                         rest.push(if rest.is_empty() { b'{' } else { b',' });
-                        rest.extend_from_slice(b"\"");
+                        rest.push(b'"');
                         rest.extend_from_slice(key.raw());
                         rest.extend_from_slice(b"\":");
                         value.write_compact(&mut rest);
@@ -160,69 +174,56 @@ fn write_items(connection: &Connection, name: String, list: Cursor<'_>) -> rusql
             }
             if !rest.is_empty() {
                 rest.push(b'}');
-                row[columns.len() - 1] =
-                    Stored::Text(String::from_utf8_lossy(&rest).into_owned().into());
+                row[columns.len() - 1] = SqlValue::of_json(rest);
             }
-        } else {
-            row[layout.columns.len()] = Stored::of(item);
         }
-        target.add(row)?;
+        add(&mut insert, row)?;
         rows += 1;
     }
-    Ok(Table {
-        name,
-        columns,
-        rows,
-    })
+    Ok((columns, rows))
 }
 
 fn write_one(
     connection: &Connection,
-    name: String,
+    name: &str,
     members: &[(String, Cursor<'_>)],
-) -> rusqlite::Result<Table> {
+) -> rusqlite::Result<(Vec<Column>, usize)> {
     let mut names = HashSet::new();
+    let mut column = |name: &str, kind: Option<ColumnKind>| Column {
+        name: distinct(name.to_owned(), &mut names),
+        kind: kind.unwrap_or(ColumnKind::Any),
+    };
     let (own, rest) = members.split_at(members.len().min(MAX_COLUMNS));
     let mut columns: Vec<Column> = own
         .iter()
-        .map(|(name, value)| Column {
-            name: distinct(name.clone(), &mut names),
-            kind: kind_of(*value).unwrap_or(ColumnKind::Any),
-        })
+        .map(|(name, value)| column(name, kind_of(*value)))
         .collect();
-    let mut row: Vec<Stored<'_>> = own.iter().map(|(_, value)| Stored::of(*value)).collect();
+    let mut row: Vec<SqlValue<'_>> = own
+        .iter()
+        .zip(&columns)
+        .map(|((_, value), column)| SqlValue::of(*value, column.kind))
+        .collect();
     if !rest.is_empty() {
-        columns.push(Column {
-            name: distinct(REST.to_owned(), &mut names),
-            kind: ColumnKind::Json,
-        });
-        let values: Vec<_> = rest.iter().map(|(_, value)| value.raw()).collect();
+        columns.push(column(REST, Some(ColumnKind::Json)));
         let members: Vec<_> = rest
             .iter()
-            .zip(values)
-            .map(|((name, _), value)| (name.as_str(), value))
+            .map(|(name, value)| (name.as_str(), value.raw()))
             .collect();
-        let json = crossfeed_json::object(&members);
-        row.push(Stored::Text(
-            String::from_utf8_lossy(&json).into_owned().into(),
-        ));
+        row.push(SqlValue::of_json(crossfeed_json::object(&members)));
     }
     if columns.is_empty() {
-        columns.push(Column {
-            name: VALUE.to_owned(),
-            kind: ColumnKind::Any,
-        });
-        row.push(Stored::Null);
+        columns.push(column(VALUE, None));
+        row.push(SqlValue::Null);
     }
-    Target::create(connection, &name, &columns)?.add(row)?;
-    Ok(Table {
-        name,
-        columns,
-        rows: 1,
-    })
+    add(&mut create(connection, name, &columns)?, row)?;
+    Ok((columns, 1))
 }
 
-fn write_lines(connection: &Connection, name: String, text: &str) -> rusqlite::Result<Table> {
+fn write_lines(
+    connection: &Connection,
+    name: &str,
+    text: &str,
+) -> rusqlite::Result<(Vec<Column>, usize)> {
     let column = |name: &str, kind| Column {
         name: name.to_owned(),
         kind,
@@ -231,89 +232,60 @@ fn write_lines(connection: &Connection, name: String, text: &str) -> rusqlite::R
         column("number", ColumnKind::Integer),
         column("line", ColumnKind::Text),
     ];
-    let mut target = Target::create(connection, &name, &columns)?;
+    let mut insert = create(connection, name, &columns)?;
     let mut rows = 0;
     for line in text.lines() {
         rows += 1;
         let number = i64::try_from(rows).unwrap_or(i64::MAX);
-        target.add([Stored::Integer(number), Stored::Text(line.into())])?;
+        add(
+            &mut insert,
+            [SqlValue::Integer(number), SqlValue::Text(line.into())],
+        )?;
     }
-    Ok(Table {
-        name,
-        columns,
-        rows,
-    })
+    Ok((columns, rows))
 }
 
 fn write_separated(
     connection: &Connection,
-    name: String,
+    name: &str,
     text: &str,
     separator: u8,
-) -> rusqlite::Result<Table> {
+) -> rusqlite::Result<(Vec<Column>, usize)> {
     let mut reader = csv_text::reader(text, separator);
     let headers = reader.headers().cloned().unwrap_or_default();
+    let mut kinds = vec![None; headers.len()];
+    // All of them were read before.
+    let records: Vec<_> = reader.records().filter_map(Result::ok).collect();
+    for record in &records {
+        for (kind, text) in kinds.iter_mut().zip(record) {
+            merge(kind, csv_text::kind_of(text));
+        }
+    }
     let mut names = HashSet::new();
-    let mut columns: Vec<Column> = headers
+    let columns: Vec<Column> = headers
         .iter()
-        .map(|header| Column {
+        .zip(&kinds)
+        .map(|(header, kind)| Column {
             name: distinct(header.trim().to_owned(), &mut names),
-            kind: ColumnKind::Any,
+            // What is not a number everywhere is text everywhere.
+            kind: kind
+                .filter(|kind| kind.is_number())
+                .unwrap_or(ColumnKind::Text),
         })
         .collect();
-    let width = columns.len();
-    let mut kinds = vec![None; width];
-    let mut all = Vec::new();
-    // A record that cannot be read ends the table.
-    for record in reader.records().map_while(Result::ok) {
-        for (kind, text) in kinds.iter_mut().zip(&record) {
-            merge(kind, kind_of_text(text));
-        }
-        all.push(record);
-    }
-    for (column, kind) in columns.iter_mut().zip(&kinds) {
-        // What is not a number everywhere is text everywhere.
-        column.kind = match kind {
-            Some(kind @ (ColumnKind::Integer | ColumnKind::Real | ColumnKind::Numeric)) => *kind,
-            _ => ColumnKind::Text,
-        };
-    }
-    let mut target = Target::create(connection, &name, &columns)?;
-    for record in &all {
-        let values = columns.iter().enumerate().map(|(place, column)| {
-            let text = record.get(place).unwrap_or_default();
+    let mut insert = create(connection, name, &columns)?;
+    for record in &records {
+        let values = columns.iter().zip(record).map(|(column, text)| {
             match (column.kind, csv_text::integer(text), csv_text::real(text)) {
-                (ColumnKind::Text, ..) => Stored::Text(text.into()),
-                (_, Some(integer), _) => Stored::Integer(integer),
-                (_, None, Some(real)) => Stored::Real(real),
-                (_, None, None) => Stored::Null,
+                (ColumnKind::Text, ..) => SqlValue::Text(text.into()),
+                (_, Some(integer), _) => SqlValue::Integer(integer),
+                (_, None, Some(real)) => SqlValue::Real(real),
+                (_, None, None) => SqlValue::Null,
             }
         });
-        target.add(values)?;
+        add(&mut insert, values)?;
     }
-    Ok(Table {
-        name,
-        columns,
-        rows: all.len(),
-    })
-}
-
-fn kind_of_text(text: &str) -> Option<ColumnKind> {
-    if text.is_empty() {
-        None
-    } else if csv_text::integer(text).is_some() {
-        Some(ColumnKind::Integer)
-    } else if csv_text::real(text).is_some() && !has_leading_zero(text) {
-        Some(ColumnKind::Real)
-    } else {
-        Some(ColumnKind::Text)
-    }
-}
-
-/// Such as an account or a telephone has, and no number.
-fn has_leading_zero(text: &str) -> bool {
-    let digits = text.trim_start_matches('-').as_bytes();
-    matches!(digits, [b'0', second, ..] if second.is_ascii_digit())
+    Ok((columns, records.len()))
 }
 
 fn merge(kind: &mut Option<ColumnKind>, other: Option<ColumnKind>) {
@@ -327,9 +299,9 @@ fn kind_of(value: Cursor<'_>) -> Option<ColumnKind> {
     Some(match value.kind() {
         Kind::Null => return None,
         Kind::Boolean => ColumnKind::Boolean,
-        Kind::Number => match Stored::of(value) {
-            Stored::Integer(_) => ColumnKind::Integer,
-            Stored::Real(_) => ColumnKind::Real,
+        Kind::Number => match SqlValue::of_number(value.as_number().unwrap_or_default()) {
+            SqlValue::Integer(_) => ColumnKind::Integer,
+            SqlValue::Real(_) => ColumnKind::Real,
             _ => ColumnKind::Any,
         },
         Kind::String => ColumnKind::Text,
@@ -337,43 +309,56 @@ fn kind_of(value: Cursor<'_>) -> Option<ColumnKind> {
     })
 }
 
-/// A value as it is stored.
-enum Stored<'d> {
+/// The float that a number is, to its last digit; `None` where there is none.
+pub(crate) fn exact(number: &str) -> Option<f64> {
+    let real: f64 = number.parse().ok()?;
+    let is_same = |real: f64| compare_numbers(number, &format!("{real:?}")) == Ordering::Equal;
+    (real.is_finite() && is_same(real)).then_some(real)
+}
+
+/// A value as it is put into a table.
+enum SqlValue<'d> {
     Null,
     Integer(i64),
     Real(f64),
     Text(Cow<'d, str>),
 }
 
-impl<'d> Stored<'d> {
-    fn of(value: Cursor<'d>) -> Self {
+impl<'d> SqlValue<'d> {
+    fn of(value: Cursor<'d>, kind: ColumnKind) -> Self {
         match value.kind() {
             Kind::Null => Self::Null,
+            // Among values of other types, 1 would be a number.
+            Kind::Boolean if kind == ColumnKind::Any => {
+                Self::Text(String::from_utf8_lossy(value.raw()))
+            }
             Kind::Boolean => Self::Integer(value.as_bool().unwrap_or_default().into()),
             Kind::Number => Self::of_number(value.as_number().unwrap_or_default()),
             Kind::String => Self::Text(value.as_str().unwrap_or_default()),
             Kind::Array | Kind::Object => {
                 let mut json = Vec::new();
                 value.write_compact(&mut json);
-                Self::Text(String::from_utf8_lossy(&json).into_owned().into())
+                Self::of_json(json)
             }
         }
     }
 
-    /// A number that neither type holds is stored as its digits.
+    fn of_json(json: Vec<u8>) -> Self {
+        Self::Text(String::from_utf8_lossy(&json).into_owned().into())
+    }
+
+    /// A number that neither type holds is its digits.
     fn of_number(number: &'d str) -> Self {
-        let is_integer = !number.contains(['.', 'e', 'E']);
-        if is_integer {
-            return number
-                .parse()
-                .map_or(Self::Text(number.into()), Self::Integer);
+        let text = || Self::Text(number.into());
+        if number.contains(['.', 'e', 'E']) {
+            exact(number).map_or_else(text, Self::Real)
+        } else {
+            number.parse().map_or_else(|_| text(), Self::Integer)
         }
-        let real = number.parse().ok().filter(|real: &f64| real.is_finite());
-        real.map_or(Self::Text(number.into()), Self::Real)
     }
 }
 
-impl ToSql for Stored<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,

@@ -53,11 +53,12 @@ pub fn names_in(sql: &str) -> Vec<String> {
 /// The id of the result that a table holds a list of, for each place where its name may end, the longest first: a
 /// table is named by its result, or by that and the path of a list.
 pub fn result_of(table: &str) -> impl Iterator<Item = &str> {
+    const MAX_ID_BYTES: usize = 256;
     let ends = table.rmatch_indices('_').map(|(end, _)| end);
     std::iter::once(table.len())
         .chain(ends)
         .map(|end| &table[..end])
-        .filter(|id| !id.is_empty())
+        .filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)
 }
 
 fn is_word(c: char) -> bool {

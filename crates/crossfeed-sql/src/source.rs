@@ -1,5 +1,6 @@
 //! What of a result becomes a table: lists, and what stands around them.
 
+use crate::csv_text;
 use crossfeed_json::{Cursor, Document, Kind};
 use std::collections::HashSet;
 
@@ -20,8 +21,18 @@ pub(crate) enum Rows<'d> {
     Separated(String, u8),
 }
 
+impl Rows<'_> {
+    /// Those of a text that is not JSON.
+    pub(crate) fn of_text(text: String) -> Self {
+        match csv_text::separator(&text) {
+            Some(separator) => Self::Separated(text, separator),
+            None => Self::Lines(text),
+        }
+    }
+}
+
 /// A text that holds JSON, or one value for each of its lines.
-pub(crate) fn held(text: &str) -> Option<Document> {
+pub(crate) fn embedded_json(text: &str) -> Option<Document> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
         return None;
@@ -45,7 +56,7 @@ pub(crate) fn sources(root: Cursor<'_>) -> Vec<(String, Rows<'_>)> {
     match root.kind() {
         Kind::Array => vec![(String::new(), Rows::Items(root))],
         Kind::Object => {
-            let mut found = Found::default();
+            let mut found = ListSearch::default();
             found.object(root, "", 0);
             let own = (!found.own.is_empty() || found.lists.is_empty())
                 .then(|| (String::new(), Rows::One(found.own)));
@@ -58,14 +69,14 @@ pub(crate) fn sources(root: Cursor<'_>) -> Vec<(String, Rows<'_>)> {
 }
 
 #[derive(Default)]
-struct Found<'d> {
+struct ListSearch<'d> {
     own: Vec<(String, Cursor<'d>)>,
     lists: Vec<(String, Cursor<'d>)>,
     /// Names of tables, which SQLite compares without regard to the case of ASCII letters.
     names: HashSet<String>,
 }
 
-impl<'d> Found<'d> {
+impl<'d> ListSearch<'d> {
     fn object(&mut self, object: Cursor<'d>, around: &str, depth: usize) {
         for (key, value) in object.members() {
             let key = key.text();

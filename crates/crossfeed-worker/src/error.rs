@@ -16,9 +16,20 @@ pub enum WorkerError {
         /// The time that it had.
         limit: Duration,
     },
+    /// There is no memory for it, or not beside what was imported before.
+    #[error("there is not enough memory for the statement")]
+    Memory,
     /// The worker ended, most often for want of memory.
-    #[error("the statement took more memory than it may")]
+    #[error(
+        "the process of the statement ended, most often because it took more memory than it may"
+    )]
     Ended,
+    /// As many statements as may be were running all the time.
+    #[error("other statements were running for {} ms", .waited.as_millis())]
+    Busy {
+        /// How long this one waited.
+        waited: Duration,
+    },
     /// A program cannot be started as a worker.
     #[error("a worker cannot be started")]
     Start(#[source] io::Error),
@@ -41,7 +52,9 @@ impl WorkerError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Query(fault) => fault.code,
-            Self::Time { .. } | Self::Ended => ErrorCode::LimitExceeded,
+            Self::Time { .. } | Self::Memory | Self::Ended | Self::Busy { .. } => {
+                ErrorCode::LimitExceeded
+            }
             Self::Start(_) => ErrorCode::WorkerUnavailable,
         }
     }
@@ -51,7 +64,8 @@ impl WorkerError {
         match self {
             Self::Query(fault) => &fault.advice,
             Self::Time { .. } => "join by equal values, filter first, and select less at once",
-            Self::Ended => "select less at once",
+            Self::Memory | Self::Ended => "select less at once",
+            Self::Busy { .. } => "ask again",
             Self::Start(_) => "go on without queries: the log of the host says more",
         }
     }

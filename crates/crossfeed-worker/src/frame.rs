@@ -4,25 +4,17 @@ use bytes::Bytes;
 use std::io::{self, Read, Write};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// The most bytes of a frame: what a result has at most, and its name.
-const MAX_BYTES: usize = 1 << 30;
-
 fn length(bytes: usize) -> io::Result<[u8; 4]> {
-    let length = u32::try_from(bytes).ok().filter(|_| bytes <= MAX_BYTES);
-    let length =
-        length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the frame is too large"));
-    length.map(u32::to_le_bytes)
+    let length = u32::try_from(bytes).map_err(|_| too_large(io::ErrorKind::InvalidInput))?;
+    Ok(length.to_le_bytes())
 }
 
-fn bytes_of(length: [u8; 4]) -> io::Result<usize> {
-    let bytes = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-    if bytes > MAX_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the frame is too large",
-        ));
-    }
-    Ok(bytes)
+fn bytes_of(length: [u8; 4]) -> usize {
+    usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX)
+}
+
+fn too_large(kind: io::ErrorKind) -> io::Error {
+    io::Error::new(kind, "the frame is too large")
 }
 
 /// Reads a frame; `None` at the end of what is sent.
@@ -33,7 +25,7 @@ pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         outcome => outcome?,
     }
     let mut frame = Vec::new();
-    let bytes = bytes_of(length)?;
+    let bytes = bytes_of(length);
     from.take(bytes as u64).read_to_end(&mut frame)?;
     Ok((frame.len() == bytes).then_some(frame))
 }
@@ -47,11 +39,14 @@ pub(crate) fn write(to: &mut impl Write, pieces: &[&[u8]]) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads a frame of a worker.
-pub(crate) async fn receive(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Bytes> {
+/// Reads a frame of a worker, of at most so many bytes: it may run what it should not.
+pub(crate) async fn receive(from: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Bytes> {
     let mut length = [0; 4];
     from.read_exact(&mut length).await?;
-    let bytes = bytes_of(length)?;
+    let bytes = bytes_of(length);
+    if bytes > most {
+        return Err(too_large(io::ErrorKind::InvalidData));
+    }
     let mut frame = Vec::new();
     from.take(bytes as u64).read_to_end(&mut frame).await?;
     if frame.len() < bytes {

@@ -8,20 +8,26 @@
 //!
 //! ```no_run
 //! use crossfeed_worker::{WorkerCommand, WorkerOptions, Workers};
+//! use std::process::ExitCode;
 //!
-//! if std::env::args().nth(1).as_deref() == Some("worker") {
-//!     return crossfeed_worker::serve();
+//! fn main() -> ExitCode {
+//!     if std::env::args().nth(1).as_deref() == Some("worker") {
+//!         return crossfeed_worker::serve();
+//!     }
+//!     // The rest of the host.
+//!     ExitCode::SUCCESS
 //! }
-//! # async fn run() -> Result<(), crossfeed_worker::WorkerError> {
-//! let command = WorkerCommand::own(["worker"])?;
-//! let workers: Workers<()> = Workers::new(WorkerOptions::new(command));
-//! let mut worker = workers.lease("session_1").await?;
-//! worker.import("call_1", r#"[{"id": 1}, {"id": 2}]"#).await?;
-//! let answer = worker.query("SELECT max(id) AS id FROM call_1").await?;
-//! assert_eq!(answer.json, r#"[{"id":2}]"#);
-//! worker.keep();
-//! # Ok(())
-//! # }
+//!
+//! async fn ask() -> Result<(), crossfeed_worker::WorkerError> {
+//!     let command = WorkerCommand::own(["worker"])?;
+//!     let workers: Workers<()> = Workers::new(WorkerOptions::new(command));
+//!     let mut worker = workers.lease("session_1").await?;
+//!     worker.import("call_1", r#"[{"id": 1}, {"id": 2}]"#).await?;
+//!     let answer = worker.query("SELECT max(id) AS id FROM call_1").await?;
+//!     assert_eq!(answer.json, r#"[{"id":2}]"#);
+//!     worker.keep();
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # Invariants
@@ -40,7 +46,7 @@ mod serve;
 mod workers;
 
 pub use error::{QueryFault, WorkerError};
-pub use message::{Outlined, QueryAnswer};
+pub use message::{QueryAnswer, TableOutline};
 pub use options::{WorkerCommand, WorkerOptions};
 pub use sandbox::Sandbox;
 pub use serve::serve;

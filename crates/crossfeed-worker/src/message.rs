@@ -14,10 +14,10 @@ pub(crate) enum Request {
     Open(Opening),
     /// Import the JSON behind this.
     Import { name: String },
-    /// Answer the statement behind this.
-    Query,
-    /// Describe the tables of these results.
-    Outline { names: Vec<String> },
+    /// Answer the statement behind this, about these results or all.
+    Query { results: Option<Vec<String>> },
+    /// Describe the tables of these results, or of all.
+    Outline { results: Option<Vec<String>> },
 }
 
 /// How a worker begins.
@@ -63,27 +63,29 @@ pub(crate) enum Reply {
     Opened {
         sandbox: Sandbox,
     },
-    Outlined(Outlined),
+    Outlined(TableOutline),
     /// The rows stand behind this.
     Rows {
         rows: usize,
         is_cut: bool,
     },
-    Failed(Failed),
+    Failed(Fault),
 }
 
 /// Why a worker did not do as it was asked.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Failed {
+pub(crate) struct Fault {
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) advice: String,
+    /// Whether there was no memory for it.
+    pub(crate) is_memory: bool,
 }
 
 /// Tables in few words, for a model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Outlined {
+pub struct TableOutline {
     /// A line for each table: `call_1(id INTEGER): 2 rows`.
     pub text: String,
     /// How many tables there are.

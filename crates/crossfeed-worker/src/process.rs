@@ -3,7 +3,7 @@
 use crate::{
     error::{QueryFault, WorkerError},
     frame,
-    message::{self, Failed, Opening, Reply, Request},
+    message::{self, Fault, Opening, Reply, Request},
     options::WorkerOptions,
     sandbox::Sandbox,
 };
@@ -15,16 +15,28 @@ use tokio::{
     time::timeout,
 };
 
+/// The most bytes of what a worker says beside rows.
+const MAX_REPLY_BYTES: usize = 64 << 10;
+
 /// A worker that answers; dropping it kills it.
 pub(crate) struct Process {
     /// What reaps it when it is dropped.
-    _child: Child,
+    child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
     pub(crate) sandbox: Sandbox,
+    /// The most bytes of an answer.
+    most: usize,
+    /// Whether an answer is due: nothing else can be asked, and nobody knows whose it would be.
+    is_busy: bool,
 }
 
 impl Process {
+    /// Whether it can be asked.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        !self.is_busy && matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Starts one: it has no environment, and no descriptors but its pipes.
     pub(crate) async fn start(options: &WorkerOptions) -> Result<Self, WorkerError> {
         let mut command = Command::new(&options.command.program);
@@ -41,10 +53,12 @@ impl Process {
         let (stdin, stdout) =
             pipes.ok_or_else(|| WorkerError::Start(io::ErrorKind::BrokenPipe.into()))?;
         let mut process = Self {
-            _child: child,
+            child,
             stdin,
             stdout,
             sandbox: Sandbox::default(),
+            most: options.limits.answer_bytes.saturating_add(MAX_REPLY_BYTES),
+            is_busy: false,
         };
         let opening = Request::Open(Opening::new(&options.limits, options.memory_bytes));
         let opened = process.ask(&opening, b"", options.deadline).await;
@@ -65,8 +79,9 @@ impl Process {
     ) -> Result<(Reply, Bytes), WorkerError> {
         let exchange = async {
             frame::send(&mut self.stdin, &[&message::head(request), behind]).await?;
-            frame::receive(&mut self.stdout).await
+            frame::receive(&mut self.stdout, self.most).await
         };
+        self.is_busy = true;
         let answered = timeout(limit, exchange)
             .await
             .map_err(|_| WorkerError::Time { limit })?;
@@ -75,22 +90,24 @@ impl Process {
             WorkerError::Ended
         })?;
         let (reply, end) = message::read(&frame).ok_or(WorkerError::Ended)?;
+        self.is_busy = false;
         match reply {
-            Reply::Failed(failed) => Err(WorkerError::Query(failed.into())),
+            Reply::Failed(fault) if fault.is_memory => Err(WorkerError::Memory),
+            Reply::Failed(fault) => Err(WorkerError::Query(fault.into())),
             reply => Ok((reply, frame.slice(end..))),
         }
     }
 }
 
-impl From<Failed> for QueryFault {
-    fn from(failed: Failed) -> Self {
+impl From<Fault> for QueryFault {
+    fn from(fault: Fault) -> Self {
         let known = ErrorCode::ALL
             .iter()
-            .find(|code| code.as_str() == failed.code);
+            .find(|code| code.as_str() == fault.code);
         Self {
             code: known.copied().unwrap_or(ErrorCode::QueryInvalid),
-            message: failed.message,
-            advice: failed.advice,
+            message: fault.message,
+            advice: fault.advice,
         }
     }
 }

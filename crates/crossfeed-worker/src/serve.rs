@@ -2,12 +2,12 @@
 
 use crate::{
     frame,
-    message::{self, Failed, Outlined, Reply, Request},
+    message::{self, Fault, Reply, Request, TableOutline},
     sandbox::Sandbox,
 };
+use bytes::Bytes;
 use crossfeed_sql::{Database, SqlError, Table, outline};
 use std::{
-    collections::HashMap,
     io::{self, Read, Write},
     process::ExitCode,
 };
@@ -18,7 +18,7 @@ use std::{
 pub fn serve() -> ExitCode {
     match run(&mut io::stdin().lock(), &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
-        // There is nobody to tell: the host has closed its end.
+        // The host has closed its end, so that it cannot be told.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -32,11 +32,8 @@ fn run(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     };
     drop(frame);
     let sandbox = Sandbox::enter(opening.memory_bytes);
-    let mut worker = match Database::open(opening.limits()) {
-        Ok(database) => Worker {
-            database,
-            tables: HashMap::new(),
-        },
+    let mut database = match Database::open(opening.limits()) {
+        Ok(database) => database,
         Err(error) => return answer(to, &failed(&error), b""),
     };
     answer(to, &Reply::Opened { sandbox }, b"")?;
@@ -44,7 +41,19 @@ fn run(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
         let Some((request, end)) = message::read::<Request>(&frame) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        match worker.answer(request, frame, end) {
+        let answered = match request {
+            Request::Open(_) => return Err(io::ErrorKind::InvalidData.into()),
+            Request::Import { name } => {
+                import(&mut database, &name, Bytes::from(frame).slice(end..))
+            }
+            Request::Query { results } => query(&mut database, results.as_deref(), &frame[end..]),
+            Request::Outline { results } => {
+                let tables = database.tables().iter();
+                let tables = tables.filter(|table| is_one_of(results.as_deref(), &table.result));
+                Ok((outlined(tables), Vec::new()))
+            }
+        };
+        match answered {
             Ok((reply, json)) => answer(to, &reply, &json)?,
             Err(error) => answer(to, &failed(&error), b"")?,
         }
@@ -52,68 +61,43 @@ fn run(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+type Answered = Result<(Reply, Vec<u8>), SqlError>;
+
+fn import(database: &mut Database, name: &str, json: Bytes) -> Answered {
+    let tables = database.import(name, json)?;
+    Ok((outlined(tables.iter()), Vec::new()))
+}
+
+fn query(database: &mut Database, results: Option<&[String]>, sql: &[u8]) -> Answered {
+    let sql = String::from_utf8_lossy(sql);
+    let answer = database.query_within(&sql, |result| is_one_of(results, result))?;
+    let reply = Reply::Rows {
+        rows: answer.rows,
+        is_cut: answer.is_cut,
+    };
+    Ok((reply, answer.json))
+}
+
+fn is_one_of(results: Option<&[String]>, result: &str) -> bool {
+    results.is_none_or(|results| results.iter().any(|own| own == result))
+}
+
+fn outlined<'t>(tables: impl Iterator<Item = &'t Table> + Clone) -> Reply {
+    Reply::Outlined(TableOutline {
+        text: outline(tables.clone()),
+        tables: tables.count(),
+    })
+}
+
 fn answer(to: &mut impl Write, reply: &Reply, behind: &[u8]) -> io::Result<()> {
     frame::write(to, &[&message::head(reply), behind])
 }
 
 fn failed(error: &SqlError) -> Reply {
-    Reply::Failed(Failed {
+    Reply::Failed(Fault {
         code: error.code().as_str().to_owned(),
         message: error.to_string(),
         advice: error.advice(),
+        is_memory: *error == SqlError::Memory,
     })
-}
-
-struct Worker {
-    database: Database,
-    /// The names of the tables of each result.
-    tables: HashMap<String, Vec<String>>,
-}
-
-impl Worker {
-    fn answer(
-        &mut self,
-        request: Request,
-        frame: Vec<u8>,
-        end: usize,
-    ) -> Result<(Reply, Vec<u8>), SqlError> {
-        match request {
-            // It is open.
-            Request::Open(_) => Err(SqlError::Empty),
-            Request::Import { name } => {
-                let json = bytes::Bytes::from(frame).slice(end..);
-                let tables = self.database.import(&name, json)?;
-                let names = tables.iter().map(|table| table.name.clone()).collect();
-                let reply = Reply::Outlined(outlined(tables.iter()));
-                self.tables.insert(name, names);
-                Ok((reply, Vec::new()))
-            }
-            Request::Query => {
-                let sql = String::from_utf8_lossy(&frame[end..]);
-                let answer = self.database.query(&sql)?;
-                let reply = Reply::Rows {
-                    rows: answer.rows,
-                    is_cut: answer.is_cut,
-                };
-                Ok((reply, answer.json))
-            }
-            Request::Outline { names } => {
-                let own = names
-                    .iter()
-                    .filter_map(|name| self.tables.get(name))
-                    .flatten();
-                let own: Vec<&String> = own.collect();
-                let tables = self.database.tables().iter();
-                let tables = tables.filter(|table| own.contains(&&table.name));
-                Ok((Reply::Outlined(outlined(tables)), Vec::new()))
-            }
-        }
-    }
-}
-
-fn outlined<'t>(tables: impl Iterator<Item = &'t Table> + Clone) -> Outlined {
-    Outlined {
-        text: outline(tables.clone()),
-        tables: tables.count(),
-    }
 }

@@ -2,17 +2,14 @@
 
 use crate::{
     error::WorkerError,
-    message::{Outlined, QueryAnswer, Reply, Request},
+    message::{QueryAnswer, Reply, Request, TableOutline},
     options::WorkerOptions,
     process::Process,
     sandbox::Sandbox,
 };
+use bytes::Bytes;
 use parking_lot::Mutex;
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Workers, each for one owner. `S` is what the host keeps about what one has imported.
@@ -31,29 +28,39 @@ impl<S> Clone for Workers<S> {
 struct Shared<S> {
     options: WorkerOptions,
     running: Arc<Semaphore>,
-    /// Those that wait for their owner, the longest first.
-    kept: Mutex<Vec<Kept<S>>>,
-    /// Those that nobody has asked yet.
-    fresh: Mutex<Vec<Process>>,
+    idle: Mutex<Idle<S>>,
 }
 
-struct Kept<S> {
+/// Those that nobody uses now.
+struct Idle<S> {
+    /// Those that wait for their owner, the longest first.
+    owned: Vec<OwnedWorker<S>>,
+    /// Those that have no owner yet.
+    fresh: Vec<Process>,
+    /// Whether something ends those that wait too long.
+    is_swept: bool,
+}
+
+struct OwnedWorker<S> {
     owner: Arc<str>,
     process: Process,
     imported: HashMap<String, S>,
     since: Instant,
 }
 
-impl<S: Send + 'static> Workers<S> {
+impl<S: Clone + Send + 'static> Workers<S> {
     /// None is started before [`warm_up`](Self::warm_up) or the first lease.
     pub fn new(options: WorkerOptions) -> Self {
+        let places = options.running.clamp(1, Semaphore::MAX_PERMITS);
+        let idle = Idle {
+            owned: Vec::new(),
+            fresh: Vec::new(),
+            is_swept: false,
+        };
         let shared = Shared {
-            running: Arc::new(Semaphore::new(
-                options.running.clamp(1, Semaphore::MAX_PERMITS),
-            )),
+            running: Arc::new(Semaphore::new(places)),
             options,
-            kept: Mutex::default(),
-            fresh: Mutex::default(),
+            idle: Mutex::new(idle),
         };
         Self {
             shared: Arc::new(shared),
@@ -68,75 +75,112 @@ impl<S: Send + 'static> Workers<S> {
     pub async fn warm_up(&self) -> Result<Sandbox, WorkerError> {
         let process = Process::start(&self.shared.options).await?;
         let sandbox = process.sandbox;
-        if self.shared.options.warm > 0 {
-            self.shared.fresh.lock().push(process);
-        }
+        self.shared.add_fresh(process);
+        self.fill();
         Ok(sandbox)
+    }
+
+    /// What the host keeps about the results that a waiting worker of an owner has.
+    pub fn imported(&self, owner: &str) -> HashMap<String, S> {
+        let idle = self.shared.idle.lock();
+        let own = idle.owned.iter().rfind(|own| *own.owner == *owner);
+        own.map_or_else(HashMap::new, |own| own.imported.clone())
     }
 
     /// A worker for an owner, with what the owner imported before, if it is still there. Waits while as many run as may.
     ///
     /// # Errors
     ///
-    /// [`WorkerError::Start`], also where it does not come to its turn within the deadline.
+    /// [`WorkerError::Start`], and [`WorkerError::Busy`] where it does not come to its turn within the deadline.
     pub async fn lease(&self, owner: &str) -> Result<Lease<S>, WorkerError> {
-        let shared = &self.shared;
-        let limit = shared.options.deadline;
-        let permit = tokio::time::timeout(limit, Arc::clone(&shared.running).acquire_owned()).await;
-        let permit = permit
-            .ok()
-            .and_then(Result::ok)
-            .ok_or(WorkerError::Time { limit })?;
-        let kept = {
-            let mut kept = shared.kept.lock();
-            let place = kept.iter().rposition(|kept| *kept.owner == *owner);
-            place.map(|place| kept.remove(place))
-        };
-        let (process, imported) = match kept {
-            Some(kept) => (kept.process, kept.imported),
-            None => {
-                let fresh = shared.fresh.lock().pop();
-                let process = match fresh {
-                    Some(process) => process,
-                    None => Process::start(&shared.options).await?,
-                };
-                self.replace_fresh();
-                (process, HashMap::new())
-            }
+        let permit = self.permit().await?;
+        let own = self.shared.take_owned(owner);
+        let (process, imported) = match own {
+            Some(own) => (own.process, own.imported),
+            None => (self.fresh().await?, HashMap::new()),
         };
         Ok(Lease {
             process,
             imported,
             owner: owner.into(),
-            shared: Arc::clone(shared),
+            shared: Arc::clone(&self.shared),
             _permit: permit,
         })
     }
 
-    /// Starts one for the next owner, beside what goes on.
-    fn replace_fresh(&self) {
-        let shared = Arc::clone(&self.shared);
-        if shared.fresh.lock().len() >= shared.options.warm {
-            return;
-        }
-        tokio::spawn(async move {
-            match Process::start(&shared.options).await {
-                Ok(process) => {
-                    let mut fresh = shared.fresh.lock();
-                    if fresh.len() < shared.options.warm {
-                        fresh.push(process);
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(target: "crossfeed::worker", %error, "cannot start a worker");
-                }
-            }
-        });
+    /// A worker that has imported nothing yet; the one that waits for the owner ends.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`lease`](Self::lease).
+    pub async fn lease_fresh(&self, owner: &str) -> Result<Lease<S>, WorkerError> {
+        self.forget(owner);
+        self.lease(owner).await
     }
 
-    /// Ends the worker of an owner, and forgets what it imported.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, WorkerError> {
+        let waited = self.shared.options.deadline;
+        let permit = Arc::clone(&self.shared.running).acquire_owned();
+        let permit = tokio::time::timeout(waited, permit).await;
+        permit
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(WorkerError::Busy { waited })
+    }
+
+    async fn fresh(&self) -> Result<Process, WorkerError> {
+        let ready = loop {
+            let process = self.shared.idle.lock().fresh.pop();
+            match process.map(|mut process| process.is_ready().then_some(process)) {
+                // It ended while nobody used it.
+                Some(None) => {}
+                Some(Some(process)) => break Some(process),
+                None => break None,
+            }
+        };
+        self.fill();
+        match ready {
+            Some(process) => Ok(process),
+            None => Process::start(&self.shared.options).await,
+        }
+    }
+
+    /// Starts those that are missing for the next owners, beside what goes on.
+    fn fill(&self) {
+        let has = self.shared.idle.lock().fresh.len();
+        for _ in has..self.shared.options.warm {
+            let shared = Arc::clone(&self.shared);
+            tokio::spawn(async move {
+                match Process::start(&shared.options).await {
+                    Ok(process) => shared.add_fresh(process),
+                    Err(error) => {
+                        tracing::warn!(target: "crossfeed::worker", %error, "cannot start a worker");
+                    }
+                }
+            });
+        }
+    }
+
+    /// Ends the worker that waits for an owner, and with it what it imported.
     pub fn forget(&self, owner: &str) {
-        self.shared.kept.lock().retain(|kept| *kept.owner != *owner);
+        let mut idle = self.shared.idle.lock();
+        idle.owned.retain(|own| *own.owner != *owner);
+    }
+}
+
+impl<S> Shared<S> {
+    fn add_fresh(&self, process: Process) {
+        let mut idle = self.idle.lock();
+        if idle.fresh.len() < self.options.warm {
+            idle.fresh.push(process);
+        }
+    }
+
+    fn take_owned(&self, owner: &str) -> Option<OwnedWorker<S>> {
+        let mut idle = self.idle.lock();
+        let place = idle.owned.iter().rposition(|own| *own.owner == *owner)?;
+        let mut own = idle.owned.remove(place);
+        own.process.is_ready().then_some(own)
     }
 }
 
@@ -166,7 +210,7 @@ impl<S: Send + 'static> Lease<S> {
         name: &str,
         json: impl AsRef<[u8]>,
         about: S,
-    ) -> Result<Outlined, WorkerError> {
+    ) -> Result<TableOutline, WorkerError> {
         let request = Request::Import {
             name: name.to_owned(),
         };
@@ -179,29 +223,50 @@ impl<S: Send + 'static> Lease<S> {
         }
     }
 
-    /// Answers a `SELECT` statement about what was imported.
+    /// Answers a `SELECT` statement about all that was imported.
     ///
     /// # Errors
     ///
     /// [`WorkerError`]; after any but [`WorkerError::Query`] the worker is to be dropped.
     pub async fn query(&mut self, sql: &str) -> Result<QueryAnswer, WorkerError> {
-        match self.ask(&Request::Query, sql.as_bytes()).await? {
+        self.queried(sql, None).await
+    }
+
+    /// The same about some results only: to the statement, there are no others.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`]; after any but [`WorkerError::Query`] the worker is to be dropped.
+    pub async fn query_within(
+        &mut self,
+        sql: &str,
+        results: &[&str],
+    ) -> Result<QueryAnswer, WorkerError> {
+        self.queried(sql, Some(results)).await
+    }
+
+    async fn queried(
+        &mut self,
+        sql: &str,
+        results: Option<&[&str]>,
+    ) -> Result<QueryAnswer, WorkerError> {
+        let results = results.map(owned);
+        match self
+            .ask(&Request::Query { results }, sql.as_bytes())
+            .await?
+        {
             (Reply::Rows { rows, is_cut }, json) => Ok(QueryAnswer { json, rows, is_cut }),
             _ => Err(WorkerError::Ended),
         }
     }
 
-    /// Describes the tables of results that were imported.
+    /// Describes the tables of some of the results that were imported.
     ///
     /// # Errors
     ///
     /// [`WorkerError`]; after any of them the worker is to be dropped.
-    pub async fn outline(&mut self, names: &[&str]) -> Result<Outlined, WorkerError> {
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        match self.ask(&Request::Outline { names }, b"").await? {
-            (Reply::Outlined(outlined), _) => Ok(outlined),
-            _ => Err(WorkerError::Ended),
-        }
+    pub async fn outline(&mut self, results: &[&str]) -> Result<TableOutline, WorkerError> {
+        self.outlined(Some(results)).await
     }
 
     /// Describes the tables of all results that were imported.
@@ -209,46 +274,54 @@ impl<S: Send + 'static> Lease<S> {
     /// # Errors
     ///
     /// [`WorkerError`]; after any of them the worker is to be dropped.
-    pub async fn describe(&mut self) -> Result<Outlined, WorkerError> {
-        let names: Vec<String> = self.imported.keys().cloned().collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.outline(&names).await
+    pub async fn outline_all(&mut self) -> Result<TableOutline, WorkerError> {
+        self.outlined(None).await
+    }
+
+    async fn outlined(&mut self, results: Option<&[&str]>) -> Result<TableOutline, WorkerError> {
+        let results = results.map(owned);
+        match self.ask(&Request::Outline { results }, b"").await? {
+            (Reply::Outlined(outline), _) => Ok(outline),
+            _ => Err(WorkerError::Ended),
+        }
     }
 
     async fn ask(
         &mut self,
         request: &Request,
         behind: &[u8],
-    ) -> Result<(Reply, bytes::Bytes), WorkerError> {
-        self.process
-            .ask(request, behind, self.shared.options.deadline)
-            .await
+    ) -> Result<(Reply, Bytes), WorkerError> {
+        let limit = self.shared.options.deadline;
+        self.process.ask(request, behind, limit).await
     }
 
-    /// Keeps the worker for its owner, for a time. Of several of one owner the last is kept, and of too many the
-    /// latest ones.
-    pub fn keep(self) {
+    /// Keeps the worker for its owner, for a time; not one that still owes an answer. Of several of one owner the last is
+    /// kept, and of too many the latest ones.
+    pub fn keep(mut self) {
         let options = &self.shared.options;
-        if options.kept == 0 {
+        if options.kept == 0 || !self.process.is_ready() {
             return;
         }
-        let since = Instant::now();
-        {
-            let mut kept = self.shared.kept.lock();
-            kept.retain(|kept| kept.owner != self.owner);
-            while kept.len() >= options.kept {
-                kept.remove(0);
-            }
-            let (owner, process, imported) = (self.owner, self.process, self.imported);
-            kept.push(Kept {
-                owner,
-                process,
-                imported,
-                since,
-            });
+        let own = OwnedWorker {
+            owner: self.owner,
+            process: self.process,
+            imported: self.imported,
+            since: Instant::now(),
+        };
+        let mut idle = self.shared.idle.lock();
+        idle.owned.retain(|other| other.owner != own.owner);
+        while idle.owned.len() >= options.kept {
+            idle.owned.remove(0);
         }
-        end_idle(Arc::clone(&self.shared), options.idle);
+        idle.owned.push(own);
+        if !std::mem::replace(&mut idle.is_swept, true) {
+            sweep(&self.shared);
+        }
     }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 impl Lease<()> {
@@ -261,21 +334,27 @@ impl Lease<()> {
         &mut self,
         name: &str,
         json: impl AsRef<[u8]>,
-    ) -> Result<Outlined, WorkerError> {
+    ) -> Result<TableOutline, WorkerError> {
         self.import_with(name, json, ()).await
     }
 }
 
-/// Ends the workers that wait longer than they may, once that time has gone.
-fn end_idle<S: Send + 'static>(shared: Arc<Shared<S>>, idle: Duration) {
-    let shared = Arc::downgrade(&shared);
+/// Ends the workers that wait longer than they may, while any wait.
+fn sweep<S: Send + 'static>(shared: &Arc<Shared<S>>) {
+    let idle = shared.options.idle;
+    let shared = Arc::downgrade(shared);
     tokio::spawn(async move {
-        tokio::time::sleep(idle).await;
-        if let Some(shared) = shared.upgrade() {
-            shared
-                .kept
-                .lock()
-                .retain(|kept| kept.since.elapsed() < idle);
+        loop {
+            tokio::time::sleep(idle / 2).await;
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            let mut waiting = shared.idle.lock();
+            waiting.owned.retain(|own| own.since.elapsed() < idle);
+            if waiting.owned.is_empty() {
+                waiting.is_swept = false;
+                return;
+            }
         }
     });
 }

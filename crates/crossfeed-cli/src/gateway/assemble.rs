@@ -424,28 +424,32 @@ pub(super) fn querying(tools: Tools, config: &GatewayConfig) -> Result<Tools> {
     }
 }
 
-/// Starts the first process for statements, and logs what is missing of how it is shut off.
+/// Starts the first process for statements, and says what is missing of how it is shut off, or why there is none.
 #[cfg(feature = "sql")]
+pub(super) async fn probe_queries(tools: &Tools) -> Result<Option<String>, String> {
+    let started = tools.warm_up_queries().await;
+    let started = started.map_err(|error| crossfeed::store::with_causes(&error));
+    Ok(started?.and_then(missing))
+}
+
+#[cfg(not(feature = "sql"))]
+pub(super) async fn probe_queries(_: &Tools) -> Result<Option<String>, String> {
+    Ok(None)
+}
+
 async fn warm_up(tools: &Tools) {
-    match tools.warm_up_queries().await {
-        Ok(sandbox) => {
-            if let Some(missing) = sandbox.and_then(missing) {
-                tracing::warn!(target: "crossfeed::gateway", "{missing}");
-            }
-        }
+    match probe_queries(tools).await {
+        Ok(None) => {}
+        Ok(Some(missing)) => tracing::warn!(target: "crossfeed::gateway", "{missing}"),
         Err(error) => {
-            let error = crossfeed::store::with_causes(&error);
             tracing::warn!(target: "crossfeed::gateway", error, "cannot start a process for statements");
         }
     }
 }
 
-#[cfg(not(feature = "sql"))]
-async fn warm_up(_: &Tools) {}
-
 /// What is missing of how processes for statements are shut off.
 #[cfg(feature = "sql")]
-pub(super) fn missing(sandbox: crossfeed_worker::Sandbox) -> Option<String> {
+fn missing(sandbox: crossfeed_worker::Sandbox) -> Option<String> {
     let missing = [
         (!sandbox.limits).then_some("bounded memory"),
         (!sandbox.files).then_some("closed files (landlock)"),

@@ -113,8 +113,7 @@ pub(super) async fn run(
     let engine = assemble::engine(&config, None, store::in_memory(&config));
     let tools = Tools::new(engine, Arc::new(config.clone()));
     let tools = assemble::querying(assemble::saving(tools, &config)?, &config)?;
-    #[cfg(feature = "sql")]
-    let sandbox = tools.warm_up_queries().await;
+    let queries = assemble::probe_queries(&tools).await;
     let session = Some("check".to_owned());
     let tools = tools.for_caller(Caller::new(
         Principal::Local,
@@ -187,6 +186,11 @@ pub(super) async fn run(
             Ok(found) => report["store"] = json!(found),
             Err(error) => report["store_error"] = json!(error.as_str()),
         }
+        match &queries {
+            Ok(None) => {}
+            Ok(Some(missing)) => report["queries_notice"] = json!(missing),
+            Err(error) => report["queries_error"] = json!(error),
+        }
         match &ids {
             Ok(None) => {}
             Ok(Some(shown)) => report["ids"] = json!(shown),
@@ -198,17 +202,10 @@ pub(super) async fn run(
         for line in switched_on(&config) {
             writeln!(out, "on: {}", printable(&line))?;
         }
-        #[cfg(feature = "sql")]
-        match sandbox {
-            Ok(sandbox) => {
-                if let Some(missing) = sandbox.and_then(assemble::missing) {
-                    writeln!(out, "notice: {missing}")?;
-                }
-            }
-            Err(error) => {
-                let error = crossfeed::store::with_causes(&error);
-                writeln!(out, "error: `queries`: {}", printable(&error))?;
-            }
+        match &queries {
+            Ok(Some(missing)) => writeln!(out, "notice: {missing}")?,
+            Ok(None) => {}
+            Err(error) => writeln!(out, "error: `queries`: {}", printable(error))?,
         }
         views::write(&views::views(&config), out)?;
         for (rule, by) in overruled(&config.flows) {
@@ -268,7 +265,7 @@ pub(super) async fn run(
         writeln!(out, "limits: {}", limits_as_text(&config))?;
     }
     out.flush()?;
-    let is_usable = token_error.is_none() && found.is_ok() && ids.is_ok();
+    let is_usable = token_error.is_none() && found.is_ok() && ids.is_ok() && queries.is_ok();
     if is_usable && checked.iter().all(Checked::is_sound) {
         Ok(())
     } else {

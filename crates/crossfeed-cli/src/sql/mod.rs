@@ -13,6 +13,7 @@ use crossfeed_gateway::export::{self, ExportRequest, export};
 use crossfeed_worker::{Lease, QueryAnswer, WorkerCommand, WorkerError, WorkerOptions, Workers};
 use rustyline::{DefaultEditor, error::ReadlineError};
 use std::{
+    collections::HashSet,
     io::{self, IsTerminal as _, Read as _},
     path::Path,
     time::Duration,
@@ -33,21 +34,16 @@ pub(crate) fn run(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
 }
 
 async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
-    let reads_statement = !args.describe && args.statement == "-";
-    let statement = (reads_statement && !io::stdin().is_terminal()).then_some(Path::new("-"));
-    let (args, files) = if args.describe {
+    let first = Path::new(&args.statement);
+    let is_named = first != Path::new("-");
+    let mut files: Vec<&Path> = args.files.iter().map(AsRef::as_ref).collect();
+    if args.describe && is_named {
         // There is no statement, so that the first is a file, too.
-        let first = Some(Path::new(&args.statement)).filter(|first| *first != Path::new("-"));
-        (
-            args,
-            first
-                .into_iter()
-                .chain(args.files.iter().map(AsRef::as_ref))
-                .collect::<Vec<_>>(),
-        )
-    } else {
-        (args, args.files.iter().map(AsRef::as_ref).collect())
-    };
+        files.insert(0, first);
+    }
+    let reads_statement = !args.describe && !is_named;
+    let is_prompt = reads_statement && io::stdin().is_terminal();
+    let statement = (reads_statement && !is_prompt).then_some(Path::new("-"));
     let inputs = files
         .iter()
         .copied()
@@ -59,26 +55,30 @@ async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
     }
     let workers = workers(args)?;
     let mut worker = workers.lease("").await.map_err(failed)?;
+    let mut names = HashSet::new();
     for path in files {
-        let document = document::read(path, args.kind, io)?;
         let name = table_name(path);
+        if !names.insert(name.to_ascii_lowercase()) {
+            bail!("two files would be the table `{name}`: copy one under another name");
+        }
+        let document = document::read(path, args.kind, io)?;
         let id = CallId::parse(&name)?;
         let session =
             records::session_of(EngineOptions::default(), &id, document, args.kind).await?;
-        import(&mut worker, &session, &id).await?;
+        import(&mut worker, &session, &id, io).await?;
     }
     if let Some(path) = &args.results {
-        import_records(&mut worker, path, &args.session).await?;
+        import_records(&mut worker, path, &args.session, io).await?;
     }
-    let mut printer = Printer {
+    let printer = Printer {
         is_grid: args.table || io.prints_for_reader(),
     };
     if args.describe {
-        let tables = worker.describe().await.map_err(failed)?;
+        let tables = worker.outline_all().await.map_err(failed)?;
         return io.answer(printable_lines(&tables.text));
     }
-    if reads_statement && statement.is_none() {
-        return prompt(&mut worker, &mut printer, io).await;
+    if is_prompt {
+        return prompt(&mut worker, &printer, io).await;
     }
     let mut sql = args.statement.clone();
     if reads_statement {
@@ -116,7 +116,12 @@ fn table_name(path: &Path) -> String {
         .unwrap_or_else(|| "input".to_owned())
 }
 
-async fn import_records(worker: &mut Lease<()>, path: &Path, session: &str) -> Result {
+async fn import_records(
+    worker: &mut Lease<()>,
+    path: &Path,
+    session: &str,
+    io: &mut Streams<'_>,
+) -> Result {
     let scope = records::named_scope(session)?;
     let results = input::read(path)?;
     let records = records::read(&results).map_err(|NoRecord { line, why }| {
@@ -136,13 +141,18 @@ async fn import_records(worker: &mut Lease<()>, path: &Path, session: &str) -> R
         }
         if let Content::Result(id, result) = record.content {
             session.record(&id, result).await?;
-            import(worker, &session, &id).await?;
+            import(worker, &session, &id, io).await?;
         }
     }
     Ok(())
 }
 
-async fn import(worker: &mut Lease<()>, session: &Session, id: &CallId) -> Result {
+async fn import(
+    worker: &mut Lease<()>,
+    session: &Session,
+    id: &CallId,
+    io: &mut Streams<'_>,
+) -> Result {
     let exported = export(session, ExportRequest::new(id), usize::MAX, |_| Some(())).await;
     let (exported, ()) = exported.map_err(|error| match error {
         export::ExportError::Failure(failure) => CommandError::from(*failure),
@@ -151,8 +161,10 @@ async fn import(worker: &mut Lease<()>, session: &Session, id: &CallId) -> Resul
     let json = match exported.content {
         export::Content::Json(json) => json.to_vec(),
         export::Content::Text(text) => serde_json::Value::from(text).to_string().into_bytes(),
-        // What is not text has no rows.
-        _ => return Ok(()),
+        _ => {
+            io.notice(format_args!("`{id}` is binary data, and no table"));
+            return Ok(());
+        }
     };
     worker
         .import(id.as_str(), json)
@@ -166,11 +178,11 @@ fn failed(error: WorkerError) -> CommandError {
 }
 
 /// Answers statements until the input ends.
-async fn prompt(worker: &mut Lease<()>, printer: &mut Printer, io: &mut Streams<'_>) -> Result {
+async fn prompt(worker: &mut Lease<()>, printer: &Printer, io: &mut Streams<'_>) -> Result {
     let unreadable =
         |error: ReadlineError| CommandError::usage(format!("cannot read statements: {error}"));
     let mut editor = DefaultEditor::new().map_err(unreadable)?;
-    let tables = worker.describe().await.map_err(failed)?;
+    let tables = worker.outline_all().await.map_err(failed)?;
     io.remark(printable_lines(&tables.text));
     io.remark("Write a statement and `;`. Ctrl-D ends.");
     let mut statement = String::new();
@@ -212,7 +224,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn print(&mut self, answer: &QueryAnswer, io: &mut Streams<'_>) -> Result {
+    fn print(&self, answer: &QueryAnswer, io: &mut Streams<'_>) -> Result {
         if self.is_grid {
             grid::write(&answer.json, terminal::columns(), io.out)?;
         } else {

@@ -300,6 +300,11 @@ fn files_are_queried_by_hand() {
             "error[query.invalid]: no such column: titel\ntry: title\n",
         ),
         (
+            &["sql", "SELECT 1", &people, &people],
+            2,
+            "error: two files would be the table `people`: copy one under another name\n",
+        ),
+        (
             &["sql", "SELECT 1"],
             2,
             "error: there is nothing to query: name files, or give `--results FILE`\n",

@@ -107,7 +107,11 @@ impl Arguments {
         let bytes = arguments.as_ref().map_or(0, Bytes::len);
         if bytes > MAX_ARGUMENT_BYTES {
             let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");
-            let advice = "ask for fewer `fields`, or use a shorter `select`";
+            let advice = if name == QUERY {
+                "write a shorter statement"
+            } else {
+                "ask for fewer `fields`, or use a shorter `select`"
+            };
             return Err(refusal::body(ErrorCode::LimitExceeded, message, advice));
         }
         let read = |arguments| {
@@ -201,13 +205,18 @@ impl Arguments {
 
 /// The call whose result is named.
 fn call_id_of(shared: &Shared, arguments: &Arguments) -> Result<CallId, ErrorBodies> {
-    const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
     let Some(call_id) = arguments.text("call_id")? else {
         let message = "the required parameter `call_id` is missing";
         let code = ErrorCode::ArgumentsInvalid;
         return Err(refusal::body(code, message, HOW_TO_NAME));
     };
-    // An id that was never given out is not even looked up.
+    known_call(shared, call_id)
+}
+
+const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
+
+/// The call of an id. One that was never given out is not even looked up.
+fn known_call(shared: &Shared, call_id: &str) -> Result<CallId, ErrorBodies> {
     let id = CallId::parse(call_id).ok();
     let id = id.filter(|id| shared.place.ids.may_be(id.as_str()));
     id.ok_or_else(|| {

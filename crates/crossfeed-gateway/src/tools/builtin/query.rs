@@ -1,10 +1,11 @@
 //! `query_results`: SQL over stored results, in a process of its own. The answer is recorded as a result.
 
-use super::{Arguments, QUERY};
+use super::{Arguments, QUERY, known_call};
 use crate::{
     apart::apart,
+    budget::Charge,
     config::{GATEWAY, QueriesConfig},
-    export::{Content, Export, ExportError, ExportRequest, export},
+    export::{Content, ExportRequest},
     tools::{
         call::{NoCallId, PreparedCall, begun},
         client::Shared,
@@ -17,17 +18,21 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use crossfeed_core::{Engine, Error, InFlight, LineageEntry, Notices};
+use crossfeed_core::{Engine, InFlight, LineageEntry, Notices, Session};
 use crossfeed_json::{Cursor, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_sql::{SqlLimits, names_in, result_of};
 use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
-use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode, View};
 use crossfeed_worker::{
     Lease, QueryAnswer, Sandbox, WorkerCommand, WorkerError, WorkerOptions, Workers,
 };
 use serde_json::json;
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The most results of one statement.
 const MAX_RESULTS: usize = 16;
@@ -92,12 +97,14 @@ pub(in crate::tools) async fn answer(
     let call = async {
         let written = arguments.clone();
         let read = Arguments::parse(QUERY, arguments, &shared.tools.config)?;
-        if let Some(names) = read.texts("describe")? {
-            return describe(shared, queries, &names).await;
+        let (sql, names) = (read.text("sql")?, read.texts("describe")?);
+        if let (None, Some(names)) = (sql, &names) {
+            return describe(shared, queries, names).await;
         }
-        let Some(sql) = read.text("sql")? else {
-            let message = "the required parameter `sql` is missing";
-            let advice = "write one `SELECT` statement; the tables are named by `_toolCallId`s";
+        let Some(sql) = sql.filter(|_| names.is_none()) else {
+            let message = "either `sql` or `describe` is needed";
+            let advice =
+                "write one `SELECT` statement as `sql`; the tables are named by `_toolCallId`s";
             return Err(refusal::body(ErrorCode::ArgumentsInvalid, message, advice));
         };
         let begun = begun(
@@ -124,6 +131,8 @@ pub(in crate::tools) async fn answer(
                     (said, reader),
                     (&answer, sources),
                 );
+                // As JSON, as a text in JSON, and as it is shown.
+                let _room = room::to_write(shared, 3 * answer.json.len())?;
                 let result = to_result(&answer).await;
                 Ok(kept.finish(result.clone(), None).await.over(&result))
             }
@@ -176,7 +185,7 @@ fn recorded(
         replay: Replay {
             call_id: in_flight.call_id().clone(),
             offered: Arc::clone(&queries.offered),
-            view: reader.view(0),
+            view: own_view(reader),
             shows: shared.shows(said),
             can_read: shared.tools.config.extra_tools.read,
             projection: None,
@@ -193,6 +202,16 @@ fn recorded(
     }
 }
 
+/// The view of the client: of several, which servers may have, the one that a model reads.
+fn own_view(reader: &Reader) -> View {
+    let mut views = reader.views();
+    let first = views.next().unwrap_or_default();
+    views.fold(
+        first,
+        |own, other| if other == View::Program { own } else { other },
+    )
+}
+
 /// The rows, and whose data they hold.
 async fn queried(
     shared: &Shared,
@@ -200,21 +219,36 @@ async fn queried(
     in_flight: &InFlight,
     sql: &str,
 ) -> Result<(QueryAnswer, Sources), ErrorBodies> {
-    let ids = named(shared, sql);
-    let mut lease = lease(shared, queries).await?;
-    let lineage = imported(shared, &mut lease, in_flight, &ids).await?;
-    let sources = shared.tools.flows.check(&lineage, &queries.offered.source);
-    let sources = sources.map_err(|error| {
-        let masked = error.masked();
-        tracing::warn!(target: "crossfeed::gateway::flow", to = &*queries.offered.source, error = masked, "refused a flow");
-        refusal::flow_body(&error)
-    })?;
-    flow::log(Some(in_flight.call_id()), &queries.offered.source, &lineage);
-    let answered = lease.query(sql).await;
-    if matches!(&answered, Ok(_) | Err(WorkerError::Query(_))) {
+    let session = in_flight.session();
+    let imports = Imports::of_statement(shared, queries, session, sql).await?;
+    let sources = imports.allowed(shared, queries)?;
+    flow::log(
+        Some(in_flight.call_id()),
+        &queries.offered.source,
+        &imports.lineage(),
+    );
+    let results = imports.names();
+    let mut lease = imports.lease(shared, queries).await?;
+    let answered = lease.query_within(sql, &results).await;
+    let answered = match answered {
+        // What was imported for earlier statements may take the room.
+        Err(WorkerError::Memory | WorkerError::Ended) => {
+            drop(lease);
+            let again = Imports::export_all(shared, session, &imports).await?;
+            lease = again.lease_fresh(shared, queries).await?;
+            lease.query_within(sql, &results).await
+        }
+        answered => answered,
+    };
+    end(shared, lease);
+    Ok((answered.map_err(failed)?, sources))
+}
+
+/// Keeps a process for the session. One that clients share which nothing tells apart ends, and with it what it knows.
+fn end(shared: &Shared, lease: Lease<Vec<LineageEntry>>) {
+    if !shared.place.is_shared {
         lease.keep();
     }
-    Ok((answered.map_err(failed)?, sources))
 }
 
 /// The tables of results, in few words.
@@ -223,118 +257,201 @@ async fn describe(
     queries: &Queries,
     names: &[String],
 ) -> Result<Bytes, ErrorBodies> {
-    let mut ids = Vec::new();
-    for name in names.iter().take(MAX_RESULTS) {
-        let id = CallId::parse(name).ok();
-        let id = id.filter(|id| shared.place.ids.may_be(id.as_str()));
-        ids.push(id.ok_or_else(|| {
-            let message = format!(
-                "no result of call {} is known in this session",
-                quoted(name)
-            );
-            let advice = "use the `_toolCallId` of a result, exactly as it was shown";
-            refusal::body(ErrorCode::ResultUnknown, message, advice)
-        })?);
+    if names.len() > MAX_RESULTS {
+        return Err(too_many());
     }
-    let mut lease = lease(shared, queries).await?;
-    for id in &ids {
-        import(shared, &mut lease, shared.session(), id).await?;
+    let ids = names.iter().map(|name| known_call(shared, name));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let mut imports = Imports::new(shared, queries);
+    for id in ids {
+        imports.add(shared, shared.session(), id).await?;
     }
-    let lineage: Vec<LineageEntry> = held(&lease, &ids);
-    let allowed = shared.tools.flows.check(&lineage, &queries.offered.source);
-    allowed.map_err(|error| refusal::flow_body(&error))?;
-    let names: Vec<&str> = ids.iter().map(CallId::as_str).collect();
-    let outlined = lease.outline(&names).await.map_err(failed)?;
-    lease.keep();
-    let result = refusal::result(&outlined.text, shared.privacy());
+    imports.allowed(shared, queries)?;
+    let mut lease = imports.lease(shared, queries).await?;
+    let outline = lease.outline(&imports.names()).await.map_err(failed)?;
+    end(shared, lease);
+    let result = refusal::result(&outline.text, shared.privacy());
     Ok(result.to_string().into())
 }
 
-async fn lease(
-    shared: &Shared,
-    queries: &Queries,
-) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
-    queries.workers.lease(&shared.owner()).await.map_err(failed)
+fn too_many() -> ErrorBodies {
+    let message = format!("more than {MAX_RESULTS} results are named");
+    let advice = "ask about fewer at once: an answer is a result that others can name";
+    refusal::body(ErrorCode::LimitExceeded, message, advice)
 }
 
-/// The results that a statement may name.
-fn named(shared: &Shared, sql: &str) -> Vec<CallId> {
-    let mut seen = HashSet::new();
-    let names = names_in(sql);
-    let ids = names.iter().flat_map(|name| result_of(name));
-    let known = ids.filter(|id| shared.place.ids.may_be(id) && seen.insert(*id));
-    known
-        .filter_map(|id| CallId::parse(id).ok())
-        .take(MAX_RESULTS)
-        .collect()
+/// The results that a statement reads, and whose data each holds.
+struct Imports {
+    /// What the waiting process of the session has.
+    known: HashMap<String, Vec<LineageEntry>>,
+    results: Vec<(CallId, Source)>,
 }
 
-/// Imports results that are not there yet, and gives whose data all of them are. One that nobody recorded is left out:
-/// the statement fails if it names it as a table.
-async fn imported(
-    shared: &Shared,
-    lease: &mut Lease<Vec<LineageEntry>>,
-    in_flight: &InFlight,
-    ids: &[CallId],
-) -> Result<Vec<LineageEntry>, ErrorBodies> {
-    for id in ids {
-        match import(shared, lease, in_flight.session(), id).await {
-            Err(bodies) if is_unknown(&bodies) => {}
-            outcome => outcome?,
+/// What is known of a result.
+struct Source {
+    lineage: Vec<LineageEntry>,
+    /// What is to be imported, and the room that it takes; none where a process had it.
+    exported: Option<(Bytes, Charge)>,
+}
+
+impl Imports {
+    fn new(shared: &Shared, queries: &Queries) -> Self {
+        Self {
+            known: queries.workers.imported(&shared.owner()),
+            results: Vec::new(),
         }
     }
-    Ok(held(lease, ids))
+
+    /// The results whose tables a statement may name. One that nothing recorded is left out: to the statement there is no
+    /// such table.
+    async fn of_statement(
+        shared: &Shared,
+        queries: &Queries,
+        session: &Session,
+        sql: &str,
+    ) -> Result<Self, ErrorBodies> {
+        let mut imports = Self::new(shared, queries);
+        let names = names_in(sql);
+        let ids = names.iter().flat_map(|name| result_of(name));
+        let ids: BTreeSet<&str> = ids
+            .filter(|id| shared.place.ids.is_written_like(id))
+            .collect();
+        for id in ids.into_iter().filter_map(|id| CallId::parse(id).ok()) {
+            match imports.add(shared, session, id).await {
+                Err(bodies) if is_unknown(&bodies) => {}
+                added => added?,
+            }
+            if imports.results.len() > MAX_RESULTS {
+                return Err(too_many());
+            }
+        }
+        Ok(imports)
+    }
+
+    /// The same results, to be imported once more.
+    async fn export_all(
+        shared: &Shared,
+        session: &Session,
+        imports: &Self,
+    ) -> Result<Self, ErrorBodies> {
+        let mut again = Self {
+            known: HashMap::new(),
+            results: Vec::new(),
+        };
+        for (id, _) in &imports.results {
+            again.add(shared, session, id.clone()).await?;
+        }
+        Ok(again)
+    }
+
+    async fn add(
+        &mut self,
+        shared: &Shared,
+        session: &Session,
+        id: CallId,
+    ) -> Result<(), ErrorBodies> {
+        let source = match self.known.get(id.as_str()) {
+            Some(lineage) => Source {
+                lineage: lineage.clone(),
+                exported: None,
+            },
+            None => exported(shared, session, &id).await?,
+        };
+        self.results.push((id, source));
+        Ok(())
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.results.iter().map(|(id, _)| id.as_str()).collect()
+    }
+
+    fn lineage(&self) -> Vec<LineageEntry> {
+        let all = self.results.iter().map(|(_, source)| &source.lineage);
+        all.flatten().cloned().collect()
+    }
+
+    /// Whose data all of them hold, if it may be asked about.
+    fn allowed(&self, shared: &Shared, queries: &Queries) -> Result<Sources, ErrorBodies> {
+        let to = &queries.offered.source;
+        shared.tools.flows.check(&self.lineage(), to).map_err(|error| {
+            let masked = error.masked();
+            tracing::warn!(target: "crossfeed::gateway::flow", %to, error = masked, "refused a flow");
+            refusal::flow_body(&error)
+        })
+    }
+
+    /// A process that has them.
+    async fn lease(
+        &self,
+        shared: &Shared,
+        queries: &Queries,
+    ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
+        let lease = queries.workers.lease(&shared.owner()).await;
+        self.import(shared, lease.map_err(failed)?).await
+    }
+
+    /// One that has nothing else.
+    async fn lease_fresh(
+        &self,
+        shared: &Shared,
+        queries: &Queries,
+    ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
+        let lease = queries.workers.lease_fresh(&shared.owner()).await;
+        self.import(shared, lease.map_err(failed)?).await
+    }
+
+    async fn import(
+        &self,
+        shared: &Shared,
+        mut lease: Lease<Vec<LineageEntry>>,
+    ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
+        for (id, source) in &self.results {
+            if lease.imported(id.as_str()).is_some() {
+                continue;
+            }
+            let again;
+            let (json, _) = match &source.exported {
+                Some(exported) => exported,
+                // Another call has the process that had it.
+                None => {
+                    again = exported(shared, shared.session(), id).await?.exported;
+                    match &again {
+                        Some(exported) => exported,
+                        None => continue,
+                    }
+                }
+            };
+            let lineage = source.lineage.clone();
+            let imported = lease.import_with(id.as_str(), json, lineage).await;
+            imported.map_err(failed)?;
+        }
+        Ok(lease)
+    }
 }
 
 fn is_unknown(bodies: &[ErrorBody]) -> bool {
-    bodies
-        .iter()
-        .all(|body| body.code == ErrorCode::ResultUnknown.as_str())
+    let unknown = ErrorCode::ResultUnknown.as_str();
+    bodies.iter().all(|body| body.code == unknown)
 }
 
-fn held(lease: &Lease<Vec<LineageEntry>>, ids: &[CallId]) -> Vec<LineageEntry> {
-    let all = ids.iter().filter_map(|id| lease.imported(id.as_str()));
-    all.flatten().cloned().collect()
-}
-
-async fn import(
-    shared: &Shared,
-    lease: &mut Lease<Vec<LineageEntry>>,
-    session: &crossfeed_core::Session,
-    id: &CallId,
-) -> Result<(), ErrorBodies> {
-    if lease.imported(id.as_str()).is_some() {
-        return Ok(());
-    }
-    let most = shared.tools.config.limits.message_bytes;
-    let reserve = |bytes| room::to_write(shared, bytes).ok();
-    let exported = export(session, ExportRequest::new(id), most, reserve).await;
-    let (export, _room) = exported.map_err(|error| match error {
-        ExportError::Failure(failure) if matches!(failure.error, Error::Lookup(_)) => {
-            refusal::from_failure(&failure)
-        }
-        error => refusal::not_exported(error),
-    })?;
-    let Export {
-        content, lineage, ..
-    } = export;
-    let json = match content {
+/// A result as JSON, and whose data it holds.
+async fn exported(shared: &Shared, session: &Session, id: &CallId) -> Result<Source, ErrorBodies> {
+    let exported = shared.export_from(session, ExportRequest::new(id)).await;
+    let (export, room) = exported.map_err(refusal::not_exported)?;
+    let json = match export.content {
         Content::Json(json) => json,
         Content::Text(text) => apart(text.len(), move || Bytes::from(quoted(&text))).await,
         Content::Binary { media_type, .. } => {
-            let message = format!(
-                "the result of call {} is binary data ({media_type})",
-                quoted(id.as_str())
-            );
+            let id = quoted(id.as_str());
+            let message = format!("the result of call {id} is binary data ({media_type})");
             let advice = "pass it on by a reference, or save it as a file";
             return Err(refusal::body(ErrorCode::QueryInvalid, message, advice));
         }
     };
-    lease
-        .import_with(id.as_str(), json, lineage)
-        .await
-        .map_err(failed)?;
-    Ok(())
+    Ok(Source {
+        lineage: export.lineage,
+        exported: Some((json, room)),
+    })
 }
 
 /// Why there is no answer.

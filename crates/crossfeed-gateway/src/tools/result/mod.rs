@@ -377,7 +377,8 @@ impl RecordedCall {
         }
         figures.result(metrics::ResultOutcome::Recorded);
         // What a program reads gets no index for that where it is large.
-        if !show.is_for_program() || result.len() <= LARGE {
+        let is_learned = offered.own_source().is_some();
+        if is_learned && (!show.is_for_program() || result.len() <= LARGE) {
             shared.learn(call_id, offered);
         }
         match ahead {
