@@ -1,9 +1,9 @@
 //! The rows that a statement gives, as JSON.
 
-use crate::{column::ColumnKind, limits::SqlLimits, names_in, source::distinct, table::Table};
+use crate::{column::ColumnKind, limits::SqlLimits, names_in, source::distinct_all, table::Table};
 use crossfeed_json::{Document, escape_into};
 use rusqlite::{Rows, Statement, types::ValueRef};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The answer to a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +42,12 @@ fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<Outpu
         let compounds = ["UNION", "INTERSECT", "EXCEPT"];
         compounds.iter().any(|own| word.eq_ignore_ascii_case(own))
     });
-    let mut names = HashSet::new();
+    let names: Vec<&str> = statement.column_names().collect();
+    let names = distinct_all(names.into_iter());
     let columns = statement.columns_with_metadata();
     columns
-        .map(|column| {
+        .zip(names)
+        .map(|(column, name)| {
             let origin = column.table_name().zip(column.origin_name());
             let origin = origin.filter(|_| !is_compound);
             let kind = origin.and_then(|(table, column)| {
@@ -53,7 +55,7 @@ fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<Outpu
                 kinds.get(&place).copied()
             });
             let mut key = vec![b'"'];
-            escape_into(&mut key, &distinct(column.name().to_owned(), &mut names));
+            escape_into(&mut key, &name);
             key.extend_from_slice(b"\":");
             OutputColumn { key, kind }
         })

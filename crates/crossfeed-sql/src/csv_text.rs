@@ -9,9 +9,13 @@ use csv::{ReaderBuilder, StringRecord};
 /// The separators, the most usual first.
 const SEPARATORS: [u8; 3] = *b",\t;";
 
-/// The separator of a text whose first record names columns: at least two, each by a name of its own, and every record
-/// has a value for each. A list of words is no table: at least one record must follow.
+/// The separator of a text whose first record names columns: at least two, each by words that begin with a letter, and every
+/// record has a value for each. A list of words is no table: at least one record must follow.
 pub(crate) fn separator(text: &str) -> Option<u8> {
+    // A quote that is never closed would take the rest of the text into one value.
+    if text.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
+        return None;
+    }
     SEPARATORS.into_iter().find(|separator| {
         let mut reader = reader(text, *separator);
         let is_named = reader.headers().is_ok_and(are_names);
@@ -28,11 +32,17 @@ pub(crate) fn reader(text: &str, separator: u8) -> csv::Reader<&[u8]> {
         .from_reader(text.as_bytes())
 }
 
-/// Short texts, none of them empty, a number or twice there.
+/// Short words, each once there: prose, logs and what programs print have commas, too.
 fn are_names(names: &StringRecord) -> bool {
     const MAX_CHARS: usize = 64;
+    const SIGNS: &str = "_-./()%#$ ";
     let is_name = |name: &str| {
-        !name.trim().is_empty() && name.chars().count() <= MAX_CHARS && name.parse::<f64>().is_err()
+        let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '#');
+        let is_sign = |c: char| c.is_alphanumeric() || SIGNS.contains(c);
+        begins
+            && name.trim_end() == name
+            && name.chars().count() <= MAX_CHARS
+            && name.chars().all(is_sign)
     };
     let mut sorted: Vec<&str> = names.iter().collect();
     sorted.sort_unstable();

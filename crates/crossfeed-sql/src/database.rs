@@ -105,7 +105,7 @@ impl Database {
         };
         let transaction = self.connection.savepoint()?;
         let tables = sources.iter().map(|(path, rows)| {
-            let name = distinct(format!("{name}{path}"), &mut names);
+            let name = distinct(&format!("{name}{path}"), &mut names);
             import::write(&transaction, (name, Arc::clone(&result)), rows)
         });
         let tables = tables.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -141,6 +141,9 @@ impl Database {
             let (bytes, limit) = (sql.len(), self.limits.sql_bytes);
             return Err(SqlError::TooLong { bytes, limit });
         }
+        if sql.contains('\0') {
+            return Err(SqlError::Nul);
+        }
         if names_in(sql).is_empty() {
             return Err(SqlError::Empty);
         }
@@ -170,7 +173,16 @@ impl Database {
                 let what = "a change";
                 return Err(SqlError::Refused { what });
             }
-            answer::run(&mut statement, sql, &tables, limits).map_err(of_statement)
+            if statement.is_explain() != 0 {
+                let what = "`EXPLAIN`";
+                return Err(SqlError::Refused { what });
+            }
+            let answer = answer::run(&mut statement, sql, &tables, limits).map_err(of_statement)?;
+            if answer.is_cut && answer.rows == 0 {
+                let limit = limits.answer_bytes;
+                return Err(SqlError::RowTooLarge { limit });
+            }
+            Ok(answer)
         };
         // What was refused says more than that it was.
         answer().map_err(|error| refusal.take().map_or(error, |refusal| refusal.of(&tables)))

@@ -88,6 +88,15 @@ pub enum SqlError {
         /// How many it may have.
         limit: usize,
     },
+    /// The first row is larger than an answer may be.
+    #[error("a row has more than {limit} bytes, which is the limit of an answer")]
+    RowTooLarge {
+        /// How many it may have.
+        limit: usize,
+    },
+    /// A statement holds a character that ends it for SQLite: `SELECT 1\0, 2`.
+    #[error("the statement holds the character NUL")]
+    Nul,
     /// There is no memory for it.
     #[error("there is not enough memory for the statement")]
     Memory,
@@ -114,11 +123,13 @@ impl SqlError {
             | Self::UnknownTable { .. }
             | Self::UnknownColumn { .. }
             | Self::UnknownFunction { .. }
+            | Self::Nul
             | Self::NotJson => ErrorCode::QueryInvalid,
             Self::Refused { .. } => ErrorCode::QueryRefused,
             Self::TooLong { .. }
             | Self::Time { .. }
             | Self::TooLarge { .. }
+            | Self::RowTooLarge { .. }
             | Self::Memory
             | Self::ImportTooLarge { .. } => ErrorCode::LimitExceeded,
         }
@@ -142,8 +153,13 @@ impl SqlError {
         };
         match self {
             Self::Empty | Self::Several => "write one `SELECT` statement".to_owned(),
-            Self::Invalid { .. } => {
-                "write one `SELECT` statement of SQLite; names that are not words stand in double quotes".to_owned()
+            Self::Invalid { near: Some(_), .. } => {
+                "write one `SELECT` statement of SQLite; names that are not words stand in double quotes"
+                    .to_owned()
+            }
+            Self::Invalid { near: None, .. } => {
+                "change what it computes there: some of the values are not what the function takes"
+                    .to_owned()
             }
             Self::UnknownTable { nearest, outline, .. } => {
                 let otherwise = "name a result by its `_toolCallId`, and a list in it by that, `_` and its key";
@@ -171,9 +187,10 @@ impl SqlError {
             Self::Time { .. } => {
                 "join by equal values, filter first, and bound what is recursive".to_owned()
             }
-            Self::TooLarge { .. } | Self::Memory => "select less at once".to_owned(),
+            Self::TooLarge { .. } | Self::RowTooLarge { .. } | Self::Memory => "select less at once".to_owned(),
             Self::ImportTooLarge { .. } => "read a part of it with a reference and `$select`".to_owned(),
             Self::NotJson => "run the call again".to_owned(),
+            Self::Nul => "leave it out, or write `char(0)`".to_owned(),
         }
     }
 

@@ -8,24 +8,32 @@ use rusqlite::{
     functions::{Context, FunctionFlags},
     hooks::{AuthAction, AuthContext, Authorization},
     limits::Limit,
+    types::ValueRef,
 };
 use std::{collections::HashSet, sync::Arc};
 
 /// The functions that statements may use: <https://www.sqlite.org/lang_corefunc.html> and the pages of aggregates,
 /// windows, dates and JSON; `regexp` is that of the `REGEXP` operator.
-pub(crate) const FUNCTIONS: [&str; 80] = [
+pub(crate) const FUNCTIONS: [&str; 93] = [
     "abs",
     "avg",
+    "ceil",
+    "ceiling",
     "char",
     "coalesce",
     "concat",
     "concat_ws",
     "count",
     "cume_dist",
+    "current_date",
+    "current_time",
+    "current_timestamp",
     "date",
     "datetime",
     "dense_rank",
+    "exp",
     "first_value",
+    "floor",
     "format",
     "glob",
     "group_concat",
@@ -53,14 +61,14 @@ pub(crate) const FUNCTIONS: [&str; 80] = [
     "json_tree",
     "json_type",
     "json_valid",
-    "->",
-    "->>",
     "julianday",
     "lag",
     "last_value",
     "lead",
     "length",
     "like",
+    "ln",
+    "log10",
     "lower",
     "ltrim",
     "max",
@@ -70,6 +78,8 @@ pub(crate) const FUNCTIONS: [&str; 80] = [
     "nullif",
     "octet_length",
     "percent_rank",
+    "pow",
+    "power",
     "printf",
     "quote",
     "rank",
@@ -79,6 +89,7 @@ pub(crate) const FUNCTIONS: [&str; 80] = [
     "row_number",
     "rtrim",
     "sign",
+    "sqrt",
     "strftime",
     "string_agg",
     "substr",
@@ -88,12 +99,15 @@ pub(crate) const FUNCTIONS: [&str; 80] = [
     "timediff",
     "total",
     "trim",
+    "trunc",
     "typeof",
     "unhex",
     "unicode",
     "unistr",
     "unixepoch",
     "upper",
+    "->",
+    "->>",
 ];
 
 /// The tables of SQLite's own that statements may read: JSON as a table.
@@ -201,14 +215,53 @@ pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::
         connection.set_limit(limit, value)?;
     }
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("regexp", 2, flags, matches)
+    connection.create_scalar_function("regexp", 2, flags, matches)?;
+    for (name, compute) in MATH {
+        connection.create_scalar_function(name, 1, flags, move |context| {
+            Ok(number(context, 0)?
+                .map(compute)
+                .filter(|value| value.is_finite()))
+        })?;
+    }
+    for name in ["pow", "power"] {
+        connection.create_scalar_function(name, 2, flags, |context| {
+            let numbers = number(context, 0)?.zip(number(context, 1)?);
+            let power = numbers.map(|(base, exponent)| base.powf(exponent));
+            Ok(power.filter(|value| value.is_finite()))
+        })?;
+    }
+    Ok(())
+}
+
+/// A function of one number; the name, and what it computes.
+type MathFunction = (&'static str, fn(f64) -> f64);
+
+/// Those of <https://www.sqlite.org/lang_mathfunc.html> that models write, and the bundled SQLite does not have. What is not
+/// finite is null.
+const MATH: [MathFunction; 8] = [
+    ("ceil", f64::ceil),
+    ("ceiling", f64::ceil),
+    ("exp", f64::exp),
+    ("floor", f64::floor),
+    ("ln", f64::ln),
+    ("log10", f64::log10),
+    ("sqrt", f64::sqrt),
+    ("trunc", f64::trunc),
+];
+
+fn number(context: &Context<'_>, at: usize) -> rusqlite::Result<Option<f64>> {
+    Ok(match context.get_raw(at) {
+        ValueRef::Integer(integer) => integer.to_string().parse().ok(),
+        ValueRef::Real(real) => Some(real),
+        _ => None,
+    })
 }
 
 /// `text REGEXP pattern`; the pattern is read once for each place where it stands.
 fn matches(context: &Context<'_>) -> rusqlite::Result<Option<bool>> {
     /// The most bytes that a pattern may take when it is compiled.
-    const MAX_COMPILED_BYTES: usize = 1 << 20;
-    let read = |pattern: rusqlite::types::ValueRef<'_>| {
+    const MAX_COMPILED_BYTES: usize = 256 << 10;
+    let read = |pattern: ValueRef<'_>| {
         let pattern = pattern.as_str().map_err(|error| error.to_string())?;
         let built = regex::RegexBuilder::new(pattern)
             .size_limit(MAX_COMPILED_BYTES)
@@ -218,18 +271,18 @@ fn matches(context: &Context<'_>) -> rusqlite::Result<Option<bool>> {
             message.lines().last().unwrap_or_default().to_owned()
         })
     };
-    if matches!(context.get_raw(0), rusqlite::types::ValueRef::Null) {
+    if matches!(context.get_raw(0), ValueRef::Null) {
         return Ok(None);
     }
     let pattern = context.get_or_create_aux(0, |value| {
         read(value).map_err(Box::<dyn std::error::Error + Send + Sync>::from)
     })?;
     Ok(match context.get_raw(1) {
-        rusqlite::types::ValueRef::Text(text) => std::str::from_utf8(text)
+        ValueRef::Text(text) => std::str::from_utf8(text)
             .ok()
             .map(|text| pattern.is_match(text)),
-        rusqlite::types::ValueRef::Integer(number) => Some(pattern.is_match(&number.to_string())),
-        rusqlite::types::ValueRef::Real(number) => Some(pattern.is_match(&number.to_string())),
-        rusqlite::types::ValueRef::Null | rusqlite::types::ValueRef::Blob(_) => None,
+        ValueRef::Integer(number) => Some(pattern.is_match(&number.to_string())),
+        ValueRef::Real(number) => Some(pattern.is_match(&number.to_string())),
+        ValueRef::Null | ValueRef::Blob(_) => None,
     })
 }

@@ -4,7 +4,7 @@ use crate::{
     column::{Column, ColumnKind},
     csv_text,
     names::in_quotes,
-    source::{Rows, distinct},
+    source::{Rows, distinct_all},
     table::Table,
 };
 use crossfeed_json::{Cursor, Kind, compare_numbers};
@@ -12,12 +12,7 @@ use rusqlite::{
     Connection, Statement, ToSql, params_from_iter,
     types::{ToSqlOutput, ValueRef},
 };
-use std::{
-    borrow::Cow,
-    cmp::Ordering,
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{borrow::Cow, cmp::Ordering, collections::HashMap, sync::Arc};
 
 /// The most columns of a table, besides the one for the members that have none.
 pub(crate) const MAX_COLUMNS: usize = 250;
@@ -127,21 +122,21 @@ impl<'d> ItemColumns<'d> {
 
     /// As they are declared.
     fn declared(&self) -> Vec<Column> {
-        let mut names = HashSet::new();
-        let mut column = |name: &str, kind: Option<ColumnKind>| Column {
-            name: distinct(name.to_owned(), &mut names),
-            kind: kind.unwrap_or(ColumnKind::Any),
-        };
-        let own = self.members.iter();
-        let mut columns: Vec<Column> = own.map(|(key, kind)| column(key, *kind)).collect();
-        if self.has_values {
-            columns.push(column(VALUE, self.values));
-        }
-        if self.has_rest {
-            columns.push(column(REST, Some(ColumnKind::Json)));
-        }
-        columns
+        let own = self.members.iter().map(|(key, kind)| (&**key, *kind));
+        let value = self.has_values.then_some((VALUE, self.values));
+        let rest = self.has_rest.then_some((REST, Some(ColumnKind::Json)));
+        declared(own.chain(value).chain(rest).collect())
     }
+}
+
+/// Columns of these names and kinds.
+fn declared(columns: Vec<(&str, Option<ColumnKind>)>) -> Vec<Column> {
+    let names = distinct_all(columns.iter().map(|(name, _)| *name));
+    let kinds = columns
+        .iter()
+        .map(|(_, kind)| kind.unwrap_or(ColumnKind::Any));
+    let columns = names.into_iter().zip(kinds);
+    columns.map(|(name, kind)| Column { name, kind }).collect()
 }
 
 fn write_items(
@@ -188,31 +183,26 @@ fn write_one(
     name: &str,
     members: &[(String, Cursor<'_>)],
 ) -> rusqlite::Result<(Vec<Column>, usize)> {
-    let mut names = HashSet::new();
-    let mut column = |name: &str, kind: Option<ColumnKind>| Column {
-        name: distinct(name.to_owned(), &mut names),
-        kind: kind.unwrap_or(ColumnKind::Any),
-    };
     let (own, rest) = members.split_at(members.len().min(MAX_COLUMNS));
-    let mut columns: Vec<Column> = own
+    let kinds = own
         .iter()
-        .map(|(name, value)| column(name, kind_of(*value)))
-        .collect();
+        .map(|(name, value)| (name.as_str(), kind_of(*value)));
+    let others = (!rest.is_empty()).then_some((REST, Some(ColumnKind::Json)));
+    let nothing = members.is_empty().then_some((VALUE, None));
+    let columns = declared(kinds.chain(others).chain(nothing).collect());
     let mut row: Vec<SqlValue<'_>> = own
         .iter()
         .zip(&columns)
         .map(|((_, value), column)| SqlValue::of(*value, column.kind))
         .collect();
     if !rest.is_empty() {
-        columns.push(column(REST, Some(ColumnKind::Json)));
         let members: Vec<_> = rest
             .iter()
             .map(|(name, value)| (name.as_str(), value.raw()))
             .collect();
         row.push(SqlValue::of_json(crossfeed_json::object(&members)));
     }
-    if columns.is_empty() {
-        columns.push(column(VALUE, None));
+    if members.is_empty() {
         row.push(SqlValue::Null);
     }
     add(&mut create(connection, name, &columns)?, row)?;
@@ -261,18 +251,12 @@ fn write_separated(
             merge(kind, csv_text::kind_of(text));
         }
     }
-    let mut names = HashSet::new();
-    let columns: Vec<Column> = headers
+    // What is not a number everywhere is text everywhere.
+    let kinds = kinds
         .iter()
-        .zip(&kinds)
-        .map(|(header, kind)| Column {
-            name: distinct(header.trim().to_owned(), &mut names),
-            // What is not a number everywhere is text everywhere.
-            kind: kind
-                .filter(|kind| kind.is_number())
-                .unwrap_or(ColumnKind::Text),
-        })
-        .collect();
+        .map(|kind| kind.filter(|kind: &ColumnKind| kind.is_number()));
+    let kinds = kinds.map(|kind| kind.or(Some(ColumnKind::Text)));
+    let columns = declared(headers.iter().zip(kinds).collect());
     let mut insert = create(connection, name, &columns)?;
     for record in &records {
         let values = columns.iter().zip(record).map(|(column, text)| {

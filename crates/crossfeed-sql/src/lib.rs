@@ -38,6 +38,6 @@ pub use column::{Column, ColumnKind};
 pub use database::Database;
 pub use error::SqlError;
 pub use limits::SqlLimits;
-pub use names::{names_in, result_of};
+pub use names::{is_ended, names_in, result_of};
 pub use outline::outline;
 pub use table::Table;

@@ -14,40 +14,75 @@ const MAX_NAMES: usize = 4096;
 /// assert_eq!(names, ["SELECT", "a b", "x", "FROM", "call_1"]);
 /// ```
 pub fn names_in(sql: &str) -> Vec<String> {
-    let mut names = Vec::new();
     let mut known = HashSet::new();
-    let mut rest = sql;
-    while names.len() < MAX_NAMES
-        && let Some(first) = rest.chars().next()
-    {
-        let (name, end) = match first {
-            '\'' => (None, quoted(rest, '\'').1),
+    let names = Pieces(sql).filter_map(|piece| match piece {
+        Piece::Name(name) => Some(name),
+        _ => None,
+    });
+    names
+        .take(MAX_NAMES)
+        .filter(|name| known.insert(name.clone()))
+        .collect()
+}
+
+/// Whether a statement is ended by a `;` that stands in no text, name or comment.
+///
+/// ```
+/// use crossfeed_sql::is_ended;
+///
+/// assert!(is_ended("SELECT 1; -- one") && !is_ended("SELECT 'a;"));
+/// ```
+pub fn is_ended(sql: &str) -> bool {
+    let ends = |piece: &Piece| !matches!(piece, Piece::Blank);
+    Pieces(sql).filter(ends).last() == Some(Piece::End)
+}
+
+/// What a statement consists of.
+#[derive(PartialEq)]
+enum Piece {
+    Name(String),
+    End,
+    /// A comment, or what stands between.
+    Blank,
+    Other,
+}
+
+struct Pieces<'s>(&'s str);
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let rest = self.0;
+        let first = rest.chars().next()?;
+        let (piece, end) = match first {
+            '\'' => (Piece::Other, quoted(rest, '\'').1),
             '"' | '`' => {
                 let (name, end) = quoted(rest, first);
-                (Some(name), end)
+                (Piece::Name(name), end)
             }
             '[' => match rest.find(']') {
-                Some(end) => (Some(rest[1..end].to_owned()), end + 1),
-                None => (None, rest.len()),
+                Some(end) => (Piece::Name(rest[1..end].to_owned()), end + 1),
+                None => (Piece::Other, rest.len()),
             },
-            '-' if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
+            '-' if rest.starts_with("--") => (Piece::Blank, rest.find('\n').unwrap_or(rest.len())),
             '/' if rest.starts_with("/*") => {
                 let end = rest[2..].find("*/").map(|end| end + 4);
-                (None, end.unwrap_or(rest.len()))
+                (Piece::Blank, end.unwrap_or(rest.len()))
             }
+            ';' => (Piece::End, 1),
+            first if first.is_whitespace() => (Piece::Blank, first.len_utf8()),
             first if is_word(first) => {
                 let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 let is_name = !first.is_ascii_digit();
-                (is_name.then(|| rest[..end].to_owned()), end)
+                let name = || Piece::Name(rest[..end].to_owned());
+                (if is_name { name() } else { Piece::Other }, end)
             }
-            first => (None, first.len_utf8()),
+            first => (Piece::Other, first.len_utf8()),
         };
-        if let Some(name) = name.filter(|name| known.insert(name.clone())) {
-            names.push(name);
-        }
-        rest = &rest[end..];
+        self.0 = &rest[end..];
+        Some(piece)
     }
-    names
 }
 
 /// The id of the result that a table holds a list of, for each place where its name may end, the longest first: a

@@ -87,7 +87,7 @@ impl<'d> ListSearch<'d> {
             };
             match value.kind() {
                 Kind::Array if self.lists.len() < MAX_TABLES => {
-                    let name = distinct(name, &mut self.names);
+                    let name = distinct(&name, &mut self.names);
                     self.lists.push((name, value));
                 }
                 Kind::Object if holds_lists(value, MAX_DEPTH.saturating_sub(depth + 1)) => {
@@ -108,10 +108,10 @@ fn holds_lists(object: Cursor<'_>, depth: usize) -> bool {
     })
 }
 
-/// A name that is not among these yet, to SQLite: with a number where it is. A very long one is cut.
-pub(crate) fn distinct(mut name: String, names: &mut HashSet<String>) -> String {
-    const MAX_BYTES: usize = 400;
-    name.truncate(name.floor_char_boundary(MAX_BYTES));
+/// A name that is not among these yet, to SQLite: with a number where it is. A very long one is cut, and control characters
+/// stand in none.
+pub(crate) fn distinct(name: &str, names: &mut HashSet<String>) -> String {
+    let name = written_name(name);
     if names.insert(name.to_ascii_lowercase()) {
         return name;
     }
@@ -123,4 +123,31 @@ pub(crate) fn distinct(mut name: String, names: &mut HashSet<String>) -> String 
         }
         number += 1;
     }
+}
+
+/// The same of all names of a table: one that is there once stays as it is, whatever the others become.
+pub(crate) fn distinct_all<'n>(all: impl Iterator<Item = &'n str> + Clone) -> Vec<String> {
+    let mut names: HashSet<String> = all
+        .clone()
+        .map(|name| written_name(name).to_ascii_lowercase())
+        .collect();
+    let mut given = HashSet::new();
+    all.map(|name| {
+        let own = written_name(name);
+        if given.insert(own.to_ascii_lowercase()) {
+            own
+        } else {
+            distinct(name, &mut names)
+        }
+    })
+    .collect()
+}
+
+fn written_name(name: &str) -> String {
+    const MAX_BYTES: usize = 400;
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_control() { '_' } else { c })
+        .collect();
+    name[..name.floor_char_boundary(MAX_BYTES)].to_owned()
 }

@@ -10,6 +10,7 @@ use crate::{
 };
 use crossfeed::{CallId, Engine, EngineOptions, Scope, Session, error::printable_lines};
 use crossfeed_gateway::export::{self, ExportRequest, export};
+use crossfeed_sql::is_ended;
 use crossfeed_worker::{Lease, QueryAnswer, WorkerCommand, WorkerError, WorkerOptions, Workers};
 use rustyline::{DefaultEditor, error::ReadlineError};
 use std::{
@@ -18,6 +19,9 @@ use std::{
     path::Path,
     time::Duration,
 };
+
+/// The words that end the prompt.
+const ENDS: [&str; 4] = ["exit", "quit", ".exit", ".quit"];
 
 /// The arguments that make this program a worker.
 pub(crate) const WORKER: [&str; 1] = ["worker"];
@@ -53,23 +57,19 @@ async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
     if files.is_empty() && args.results.is_none() {
         bail!("there is nothing to query: name files, or give `--results FILE`");
     }
-    let workers = workers(args)?;
-    let mut worker = workers.lease("").await.map_err(failed)?;
-    let mut names = HashSet::new();
+    let mut tables = Tables::new(workers(args)?);
     for path in files {
         let name = table_name(path);
-        if !names.insert(name.to_ascii_lowercase()) {
-            bail!("two files would be the table `{name}`: copy one under another name");
-        }
         let document = document::read(path, args.kind, io)?;
         let id = CallId::parse(&name)?;
         let session =
             records::session_of(EngineOptions::default(), &id, document, args.kind).await?;
-        import(&mut worker, &session, &id, io).await?;
+        tables.add(&session, &id, io).await?;
     }
     if let Some(path) = &args.results {
-        import_records(&mut worker, path, &args.session, io).await?;
+        add_records(&mut tables, path, &args.session, io).await?;
     }
+    let mut worker = tables.lease().await?;
     let printer = Printer {
         is_grid: args.table || io.prints_for_reader(),
     };
@@ -78,7 +78,7 @@ async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
         return io.answer(printable_lines(&tables.text));
     }
     if is_prompt {
-        return prompt(&mut worker, &printer, io).await;
+        return prompt(&tables, worker, &printer, io).await;
     }
     let mut sql = args.statement.clone();
     if reads_statement {
@@ -116,8 +116,8 @@ fn table_name(path: &Path) -> String {
         .unwrap_or_else(|| "input".to_owned())
 }
 
-async fn import_records(
-    worker: &mut Lease<()>,
+async fn add_records(
+    tables: &mut Tables,
     path: &Path,
     session: &str,
     io: &mut Streams<'_>,
@@ -141,80 +141,129 @@ async fn import_records(
         }
         if let Content::Result(id, result) = record.content {
             session.record(&id, result).await?;
-            import(worker, &session, &id, io).await?;
+            tables.add(&session, &id, io).await?;
         }
     }
     Ok(())
 }
 
-async fn import(
-    worker: &mut Lease<()>,
-    session: &Session,
-    id: &CallId,
-    io: &mut Streams<'_>,
-) -> Result {
-    let exported = export(session, ExportRequest::new(id), usize::MAX, |_| Some(())).await;
-    let (exported, ()) = exported.map_err(|error| match error {
-        export::ExportError::Failure(failure) => CommandError::from(*failure),
-        error => CommandError::usage(error.to_string()),
-    })?;
-    let json = match exported.content {
-        export::Content::Json(json) => json.to_vec(),
-        export::Content::Text(text) => serde_json::Value::from(text).to_string().into_bytes(),
-        _ => {
-            io.notice(format_args!("`{id}` is binary data, and no table"));
-            return Ok(());
+/// What becomes tables: kept, since a process that is ended loses its own.
+struct Tables {
+    workers: Workers<()>,
+    results: Vec<(String, Vec<u8>)>,
+    /// In lower case.
+    names: HashSet<String>,
+}
+
+impl Tables {
+    fn new(workers: Workers<()>) -> Self {
+        Self {
+            workers,
+            results: Vec::new(),
+            names: HashSet::new(),
         }
-    };
-    worker
-        .import(id.as_str(), json)
-        .await
-        .map(drop)
-        .map_err(failed)
+    }
+
+    /// Adds a result; with a notice in its place where it has no rows.
+    async fn add(&mut self, session: &Session, id: &CallId, io: &mut Streams<'_>) -> Result {
+        if !self.names.insert(id.as_str().to_ascii_lowercase()) {
+            bail!("two results would be the table `{id}`: give one another name");
+        }
+        let exported = export(session, ExportRequest::new(id), usize::MAX, |_| Some(())).await;
+        let exported = match exported {
+            Ok((exported, ())) => exported,
+            Err(export::ExportError::Failure(failure)) => {
+                io.notice(format_args!("`{id}` is no table: {}", failure.error));
+                return Ok(());
+            }
+            Err(error) => return Err(CommandError::usage(error.to_string())),
+        };
+        let json = match exported.content {
+            export::Content::Json(json) => json.to_vec(),
+            export::Content::Text(text) => serde_json::Value::from(text).to_string().into_bytes(),
+            _ => {
+                io.notice(format_args!("`{id}` is no table: it is binary data"));
+                return Ok(());
+            }
+        };
+        self.results.push((id.to_string(), json));
+        Ok(())
+    }
+
+    /// A process that has all of them.
+    async fn lease(&self) -> Result<Lease<()>> {
+        let mut worker = self.workers.lease("").await.map_err(failed)?;
+        for (name, json) in &self.results {
+            worker.import(name, json).await.map_err(failed)?;
+        }
+        Ok(worker)
+    }
 }
 
 fn failed(error: WorkerError) -> CommandError {
     CommandError::answer(error.code(), error.to_string()).with_advice(error.advice())
 }
 
-/// Answers statements until the input ends.
-async fn prompt(worker: &mut Lease<()>, printer: &Printer, io: &mut Streams<'_>) -> Result {
+/// Answers statements until the input ends. One that is interrupted, or takes too long, ends with its process.
+async fn prompt(
+    tables: &Tables,
+    mut worker: Lease<()>,
+    printer: &Printer,
+    io: &mut Streams<'_>,
+) -> Result {
     let unreadable =
         |error: ReadlineError| CommandError::usage(format!("cannot read statements: {error}"));
     let mut editor = DefaultEditor::new().map_err(unreadable)?;
-    let tables = worker.outline_all().await.map_err(failed)?;
-    io.remark(printable_lines(&tables.text));
-    io.remark("Write a statement and `;`. Ctrl-D ends.");
+    let outline = worker.outline_all().await.map_err(failed)?.text;
+    io.remark(printable_lines(&outline));
+    io.remark(
+        "Write a statement and `;`. `.tables` shows the tables again, `.quit` or Ctrl-D ends.",
+    );
     let mut statement = String::new();
     loop {
         io.out.flush()?;
-        let sign = if statement.is_empty() {
-            "sql> "
-        } else {
-            "...> "
-        };
-        match editor.readline(sign) {
+        let is_begun = !statement.trim().is_empty();
+        match editor.readline(if is_begun { "...> " } else { "sql> " }) {
+            Ok(line) if !is_begun && ENDS.contains(&line.trim().trim_end_matches(';')) => {
+                return Ok(());
+            }
+            Ok(line) if !is_begun && line.trim() == ".tables" => {
+                io.remark(printable_lines(&outline));
+                continue;
+            }
             Ok(line) => {
                 statement.push_str(&line);
                 statement.push('\n');
             }
             // What was begun is given up.
-            Err(ReadlineError::Interrupted) if !statement.trim().is_empty() => statement.clear(),
+            Err(ReadlineError::Interrupted) if is_begun => statement.clear(),
             Err(ReadlineError::Interrupted | ReadlineError::Eof) => return Ok(()),
             Err(error) => return Err(unreadable(error)),
         }
-        if !statement.trim_end().ends_with(';') {
+        if !is_ended(&statement) {
             continue;
         }
         let sql = std::mem::take(&mut statement);
         let _ = editor.add_history_entry(sql.trim());
-        match worker.query(&sql).await {
-            Ok(answer) => printer.print(&answer, io)?,
-            Err(error @ WorkerError::Query(_)) => {
-                crate::report::write(&failed(error), io)?;
+        let answered = tokio::select! {
+            answered = worker.query(&sql) => answered,
+            _ = tokio::signal::ctrl_c() => {
+                io.remark("interrupted");
+                drop(worker);
+                worker = tables.lease().await?;
+                continue;
             }
-            // The process is gone, and with it the tables.
-            Err(error) => return Err(failed(error)),
+        };
+        match answered {
+            Ok(answer) => printer.print(&answer, io)?,
+            Err(error) => {
+                let is_gone = !matches!(error, WorkerError::Query(_));
+                crate::report::write(&failed(error), io)?;
+                if is_gone {
+                    drop(worker);
+                    worker = tables.lease().await?;
+                }
+            }
         }
     }
 }

@@ -302,7 +302,7 @@ fn files_are_queried_by_hand() {
         (
             &["sql", "SELECT 1", &people, &people],
             2,
-            "error: two files would be the table `people`: copy one under another name\n",
+            "error: two results would be the table `people`: give one another name\n",
         ),
         (
             &["sql", "SELECT 1"],

@@ -1,6 +1,6 @@
 //! `query_results`: SQL over stored results, in a process of its own. The answer is recorded as a result.
 
-use super::{Arguments, QUERY, known_call};
+use super::{Arguments, HOW_TO_NAME, QUERY, known_call};
 use crate::{
     apart::apart,
     budget::Charge,
@@ -241,7 +241,17 @@ async fn queried(
         answered => answered,
     };
     end(shared, lease);
-    Ok((answered.map_err(failed)?, sources))
+    let answer = answered.map_err(failed)?;
+    tracing::info!(
+        target: "crossfeed::gateway::tools",
+        call_id = in_flight.call_id().as_str(),
+        results = results.len(),
+        rows = answer.rows,
+        bytes = answer.json.len(),
+        is_cut = answer.is_cut,
+        "answered a statement"
+    );
+    Ok((answer, sources))
 }
 
 /// Keeps a process for the session. One that clients share which nothing tells apart ends, and with it what it knows.
@@ -257,6 +267,14 @@ async fn describe(
     queries: &Queries,
     names: &[String],
 ) -> Result<Bytes, ErrorBodies> {
+    if names.is_empty() {
+        let message = "`describe` names no result";
+        return Err(refusal::body(
+            ErrorCode::ArgumentsInvalid,
+            message,
+            HOW_TO_NAME,
+        ));
+    }
     if names.len() > MAX_RESULTS {
         return Err(too_many());
     }
@@ -351,10 +369,16 @@ impl Imports {
         id: CallId,
     ) -> Result<(), ErrorBodies> {
         let source = match self.known.get(id.as_str()) {
-            Some(lineage) => Source {
-                lineage: lineage.clone(),
-                exported: None,
-            },
+            Some(lineage) => {
+                // Whether it is still there; a literal is selected of it, so that nothing is copied.
+                let request = ExportRequest::new(&id).with_select(Some("`1`"));
+                let found = shared.export_from(session, request).await;
+                found.map_err(refusal::not_exported)?;
+                Source {
+                    lineage: lineage.clone(),
+                    exported: None,
+                }
+            }
             None => exported(shared, session, &id).await?,
         };
         self.results.push((id, source));
