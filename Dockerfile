@@ -12,7 +12,7 @@ COPY . .
 # What `crossfeed --version` shows: the image is built without the repository.
 ARG CROSSFEED_COMMIT
 ENV CROSSFEED_COMMIT=$CROSSFEED_COMMIT
-RUN cargo build --locked --profile dist -p crossfeed-cli --features redis,object-store
+RUN cargo build --locked --profile dist -p crossfeed-cli --features redis,object-store,sql
 
 FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /src/target/dist/crossfeed /usr/local/bin/crossfeed

@@ -28,6 +28,7 @@ mod near_misses;
 mod own_suite;
 mod projection_laws;
 mod projection_specs;
+mod queries;
 mod schema_specs;
 mod schemas;
 mod shared_calls;

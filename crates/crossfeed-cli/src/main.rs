@@ -32,6 +32,8 @@ mod runtime;
 mod sanitize;
 mod schema_file;
 mod select;
+#[cfg(feature = "sql")]
+mod sql;
 mod strip;
 mod telemetry;
 mod terminal;
@@ -54,6 +56,10 @@ fn main() -> ExitCode {
         // Help and version are errors of the parser, too.
         Err(error) => return refuse(&error),
     };
+    #[cfg(feature = "sql")]
+    if let Command::Worker = &cli.command {
+        return crossfeed_worker::serve();
+    }
     if let Command::Gateway(args) = &cli.command {
         return gateway::run(args, cli.json);
     }
@@ -114,6 +120,8 @@ fn run(command: &Command, io: &mut Streams<'_>) -> Result {
         Command::Retrieve(args) => block_on(retrieve::run(args, io)),
         Command::Artifact(args) => block_on(artifact::run(&args.command, io)),
         Command::Results(args) => block_on(results::run(&args.command, io)),
+        #[cfg(feature = "sql")]
+        Command::Sql(args) => sql::run(args, io),
         Command::Resolve(args) => block_on(resolve::run(args, io)),
         Command::Project(args) => block_on(project::run(args, io)),
         Command::Summarize(args) => output_schema::summarize(args, io),
@@ -128,7 +136,9 @@ fn run(command: &Command, io: &mut Streams<'_>) -> Result {
         Command::Import(args) => import::run(args, io.errors_as_json, io.out),
         Command::Completions(args) => manual::complete(args, io.out),
         Command::Man(args) => manual::run(args, io.out),
-        // `main` runs it without these streams.
+        // `main` runs these without the streams.
         Command::Gateway(_) => Ok(()),
+        #[cfg(feature = "sql")]
+        Command::Worker => Ok(()),
     }
 }

@@ -199,6 +199,12 @@ impl<'w> Streams<'w> {
         self.layout.0 = Form::Compact;
     }
 
+    /// Whether answers go to a terminal, and nobody asked for their bytes.
+    #[cfg(feature = "sql")]
+    pub(crate) fn prints_for_reader(&self) -> bool {
+        self.layout.0 == Form::Indented
+    }
+
     /// Writes JSON as a line of the answer, or as several if it is indented.
     pub(crate) fn json(&mut self, json: impl AsRef<[u8]>) -> Result {
         let (form, styles) = self.layout;

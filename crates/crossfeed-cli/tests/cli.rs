@@ -43,6 +43,9 @@ mod pages;
 #[cfg(unix)]
 #[path = "cli/places.rs"]
 mod places;
+#[cfg(all(unix, feature = "sql"))]
+#[path = "cli/queries.rs"]
+mod queries;
 #[cfg(unix)]
 #[path = "cli/results.rs"]
 mod results;

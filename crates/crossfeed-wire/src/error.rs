@@ -103,6 +103,12 @@ codes! {
     FileRefused = "file.refused",
     /// The system does not let a file be read or written.
     FileUnavailable = "file.unavailable",
+    /// A statement is not SQL that can be run, or names what is not there.
+    QueryInvalid = "query.invalid",
+    /// A statement does more than to read the tables of results.
+    QueryRefused = "query.refused",
+    /// The process that runs statements cannot be started, or ended.
+    WorkerUnavailable = "worker.unavailable",
     /// Data is larger or nests deeper than the limits allow.
     LimitExceeded = "limit.exceeded",
 }

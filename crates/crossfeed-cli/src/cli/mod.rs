@@ -4,6 +4,8 @@ mod gateway;
 mod import;
 mod outputs;
 mod results;
+#[cfg(feature = "sql")]
+mod sql;
 mod trace;
 
 pub(crate) use gateway::{Gateway, LogFormat};
@@ -12,6 +14,8 @@ pub(crate) use outputs::{Inspect, Learn, Project, Summarize};
 pub(crate) use results::{
     Kept, Results, ResultsCommand, ResultsGet, ResultsLs, ResultsSave, Wanted,
 };
+#[cfg(feature = "sql")]
+pub(crate) use sql::Sql;
 pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
 use crate::otlp::Endpoint;
@@ -75,6 +79,8 @@ pub(crate) enum Command {
     Resolve(Resolve),
     Artifact(Artifact),
     Results(Results),
+    #[cfg(feature = "sql")]
+    Sql(Sql),
     Project(Project),
     Summarize(Summarize),
     Inspect(Inspect),
@@ -84,6 +90,10 @@ pub(crate) enum Command {
     Strip(Strip),
     Trace(Trace),
     Gateway(Gateway),
+    /// Is a process that answers statements, on standard input and output
+    #[cfg(feature = "sql")]
+    #[command(hide = true)]
+    Worker,
     Import(Import),
     Completions(Completions),
     Man(Man),

@@ -382,7 +382,8 @@ pub(super) async fn gateway(
     }
     let tools = tools.with_records(store).await;
     let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
-    let tools = saving(tools, &config)?;
+    let tools = querying(saving(tools, &config)?, &config)?;
+    warm_up(&tools).await;
     let claim = match &config.session {
         Some(session) => SessionClaim::take(&tools, session)
             .await
@@ -401,6 +402,65 @@ pub(super) fn saving(tools: Tools, config: &GatewayConfig) -> Result<Tools> {
         let place = config.save_directory.as_deref().unwrap_or(Path::new(""));
         let name = input::name(place);
         CommandError::usage(format!("`saveDirectory`: cannot open {name}: {error}"))
+    })
+}
+
+/// The tools with what answers statements about results, if that is to be.
+#[cfg(feature = "sql")]
+pub(super) fn querying(tools: Tools, _: &GatewayConfig) -> Result<Tools> {
+    let command = crossfeed_worker::WorkerCommand::own(crate::sql::WORKER);
+    let command = command.map_err(|error| CommandError::answer(error.code(), error.to_string()))?;
+    Ok(tools.with_queries(command))
+}
+
+/// The tools, unless statements are to be answered, for which this program has nothing.
+#[cfg(not(feature = "sql"))]
+pub(super) fn querying(tools: Tools, config: &GatewayConfig) -> Result<Tools> {
+    match config.queries {
+        None => Ok(tools),
+        Some(_) => Err(CommandError::usage(
+            "`queries`: this program was built without SQL: build it with `--features sql`",
+        )),
+    }
+}
+
+/// Starts the first process for statements, and says what is missing of how it is shut off, or why there is none.
+#[cfg(feature = "sql")]
+pub(super) async fn probe_queries(tools: &Tools) -> Result<Option<String>, String> {
+    let started = tools.warm_up_queries().await;
+    let started = started.map_err(|error| crossfeed::store::with_causes(&error));
+    Ok(started?.and_then(missing))
+}
+
+#[cfg(not(feature = "sql"))]
+pub(super) async fn probe_queries(_: &Tools) -> Result<Option<String>, String> {
+    Ok(None)
+}
+
+async fn warm_up(tools: &Tools) {
+    match probe_queries(tools).await {
+        Ok(None) => {}
+        Ok(Some(missing)) => tracing::warn!(target: "crossfeed::gateway", "{missing}"),
+        Err(error) => {
+            tracing::warn!(target: "crossfeed::gateway", error, "cannot start a process for statements");
+        }
+    }
+}
+
+/// What is missing of how processes for statements are shut off.
+#[cfg(feature = "sql")]
+fn missing(sandbox: crossfeed_worker::Sandbox) -> Option<String> {
+    let missing = [
+        (!sandbox.limits).then_some("bounded memory"),
+        (!sandbox.files).then_some("closed files (landlock)"),
+        (!sandbox.calls).then_some("closed system calls (seccomp)"),
+    ];
+    let missing: Vec<&str> = missing.into_iter().flatten().collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "the processes of `query_results` run without {}: this system does not give that",
+            missing.join(", ")
+        )
     })
 }
 

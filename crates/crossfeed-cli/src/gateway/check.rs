@@ -112,7 +112,8 @@ pub(super) async fn run(
 
     let engine = assemble::engine(&config, None, store::in_memory(&config));
     let tools = Tools::new(engine, Arc::new(config.clone()));
-    let tools = assemble::saving(tools, &config)?;
+    let tools = assemble::querying(assemble::saving(tools, &config)?, &config)?;
+    let queries = assemble::probe_queries(&tools).await;
     let session = Some("check".to_owned());
     let tools = tools.for_caller(Caller::new(
         Principal::Local,
@@ -185,6 +186,11 @@ pub(super) async fn run(
             Ok(found) => report["store"] = json!(found),
             Err(error) => report["store_error"] = json!(error.as_str()),
         }
+        match &queries {
+            Ok(None) => {}
+            Ok(Some(missing)) => report["queries_notice"] = json!(missing),
+            Err(error) => report["queries_error"] = json!(error),
+        }
         match &ids {
             Ok(None) => {}
             Ok(Some(shown)) => report["ids"] = json!(shown),
@@ -195,6 +201,11 @@ pub(super) async fn run(
         write(&checked, &own, out)?;
         for line in switched_on(&config) {
             writeln!(out, "on: {}", printable(&line))?;
+        }
+        match &queries {
+            Ok(Some(missing)) => writeln!(out, "notice: {missing}")?,
+            Ok(None) => {}
+            Err(error) => writeln!(out, "error: `queries`: {}", printable(error))?,
         }
         views::write(&views::views(&config), out)?;
         for (rule, by) in overruled(&config.flows) {
@@ -254,7 +265,7 @@ pub(super) async fn run(
         writeln!(out, "limits: {}", limits_as_text(&config))?;
     }
     out.flush()?;
-    let is_usable = token_error.is_none() && found.is_ok() && ids.is_ok();
+    let is_usable = token_error.is_none() && found.is_ok() && ids.is_ok() && queries.is_ok();
     if is_usable && checked.iter().all(Checked::is_sound) {
         Ok(())
     } else {
@@ -308,6 +319,12 @@ fn switched_on(config: &GatewayConfig) -> Vec<String> {
     }
     if config.result_resources {
         on.push("resultResources".to_owned());
+    }
+    if let Some(queries) = &config.queries {
+        let (running, memory) = (queries.running, queries.memory_bytes);
+        on.push(format!(
+            "queries: {running} at once, each of at most {memory} bytes of memory"
+        ));
     }
     if let Some(saves) = &config.save_directory {
         on.push(format!("saveDirectory: {}", saves.display()));

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The commands in blocks of `sh`, whose output no page shows; the file that runs each, and how.
-const RUN_ELSEWHERE: [(&str, &str, &str); 12] = [
+const RUN_ELSEWHERE: [(&str, &str, &str); 14] = [
     (
         "cargo run -p crossfeed-cli -- demo",
         ".ci/run",
@@ -67,6 +67,16 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 12] = [
         "crossfeed results save call_3 june.json --state /var/lib/crossfeed",
         "crates/crossfeed-cli/tests/cli/results.rs",
         "\"results\", \"save\", \"call_2\"",
+    ),
+    (
+        "crossfeed sql --describe issues.json people.csv",
+        "crates/crossfeed-cli/tests/cli/queries.rs",
+        "\"sql\", \"--describe\", &issues, &people",
+    ),
+    (
+        "crossfeed sql \"SELECT state, count(*) AS n FROM issues_items GROUP BY state\" issues.json",
+        "crates/crossfeed-cli/tests/cli/queries.rs",
+        "SELECT state, count(*) AS n FROM issues_items GROUP BY state",
     ),
     (
         "claude mcp add files -- crossfeed gateway -- npx -y @modelcontextprotocol/server-filesystem \"$PWD\"",
@@ -127,7 +137,7 @@ fn pages() -> Vec<(PathBuf, String)> {
 }
 
 /// The blocks of a page that are of this kind.
-fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
+pub(super) fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
     let parts = parts(page).into_iter();
     parts
         .filter(|part| part.kind == Some(kind))

@@ -99,6 +99,36 @@ pub struct GatewayConfig {
     pub result_resources: bool,
     /// The directory below which `save_result` writes; that tool is not offered if absent.
     pub save_directory: Option<PathBuf>,
+    /// What statements about results may take (`query_results`); that tool is not offered if absent.
+    pub queries: Option<QueriesConfig>,
+}
+
+/// What statements about results may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueriesConfig {
+    /// The time of one statement: 10 s.
+    pub time: Duration,
+    /// The address space of the process that runs it: 1 GiB.
+    pub memory_bytes: usize,
+    /// The bytes of an answer: 1 MiB.
+    pub answer_bytes: usize,
+    /// The rows of an answer: 100,000.
+    pub rows: usize,
+    /// How many run at once, of all clients: 2.
+    pub running: usize,
+}
+
+impl Default for QueriesConfig {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(10),
+            memory_bytes: 1 << 30,
+            answer_bytes: 1 << 20,
+            rows: 100_000,
+            running: 2,
+        }
+    }
 }
 
 impl GatewayConfig {

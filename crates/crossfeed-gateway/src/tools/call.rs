@@ -122,6 +122,14 @@ async fn forwarded(
             .as_ref()
             .is_some_and(|own| own.extra.contains(&name))
     };
+    #[cfg(feature = "sql")]
+    if name == builtin::QUERY
+        && is_own(&name)
+        && let Some(queries) = &shared.tools.queries
+    {
+        let answer = builtin::answer_query(shared, queries, (root, arguments), (&said, &reader));
+        return Err(Call::Answered(answer.await));
+    }
     if is_own(&name) {
         let is_model = reader.views().any(|view| view != View::Program);
         let answer = builtin::answer(shared, &name, arguments, is_model).await;
@@ -228,6 +236,7 @@ async fn forwarded(
                     can_read: is_own(builtin::READ),
                     projection: ready.projection.clone(),
                     notices: ready.notices.clone(),
+                    note: None,
                     params: for_result,
                 },
                 in_flight,

@@ -371,9 +371,27 @@ impl Shared {
         &self,
         request: ExportRequest<'_>,
     ) -> Result<(Export, Charge), ExportError> {
+        self.export_from(self.session(), request).await
+    }
+
+    /// The same for a call in flight, whose session this is.
+    pub(super) async fn export_from(
+        &self,
+        session: &Session,
+        request: ExportRequest<'_>,
+    ) -> Result<(Export, Charge), ExportError> {
         let most = self.tools.config.limits.message_bytes;
         let reserve = |bytes| room::to_write(self, bytes).ok();
-        export(self.session(), request, most, reserve).await
+        export(session, request, most, reserve).await
+    }
+
+    /// Whose results a process for statements has imported.
+    #[cfg(feature = "sql")]
+    pub(super) fn owner(&self) -> String {
+        let scope = self.session().scope();
+        let number = self.place.number.to_string();
+        // Control characters stand in none of them.
+        [scope.tenant(), scope.project(), scope.session(), &number].join("\n")
     }
 
     /// An error as the result of a call.
@@ -872,6 +890,10 @@ impl ClientTools {
         // Others without sessions go on.
         if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;
+        }
+        #[cfg(feature = "sql")]
+        if let Some(queries) = &self.shared.tools.queries {
+            queries.forget(&self.shared.owner());
         }
         self.shared.place.close().await;
     }

@@ -163,10 +163,13 @@ impl Flows {
         Some(sources.to_text())
     }
 
-    /// Whose data the result of a call holds, to be kept with it: its tool's, and that of its arguments.
-    pub(super) fn of_result(&self, tool: &str, arguments: &Sources) -> Option<String> {
+    /// Whose data the result of a call holds, to be kept with it: its tool's, if that is of a server, and that of its
+    /// arguments.
+    pub(super) fn of_result(&self, tool: Option<&str>, arguments: &Sources) -> Option<String> {
         let mut sources = arguments.clone();
-        sources.insert(tool);
+        if let Some(tool) = tool {
+            sources.insert(tool);
+        }
         self.write(sources)
     }
 
@@ -295,7 +298,7 @@ mod tests {
                 if room == MAX_SOURCES_BYTES {
                     prop_assert_eq!(judged, expected);
                 }
-                let text = flows.of_result(&tool, &sources).unwrap();
+                let text = flows.of_result(Some(&tool), &sources).unwrap();
                 names.insert(tool);
                 made.push((text, names));
             }
@@ -309,7 +312,7 @@ mod tests {
         let mut own = Sources::default();
         let mut said = Vec::new();
         for tool in ["a/t0", "a/t1", "a/a_long_name_of_a_tool", "b/t"] {
-            let text = flows.of_result(tool, &own).unwrap();
+            let text = flows.of_result(Some(tool), &own).unwrap();
             own = sources(&flows, &[&text]);
             said.push(flows.judge(&own, &"b/x".into()).unwrap_err().to_string());
         }
@@ -323,6 +326,6 @@ mod tests {
     #[test]
     fn nothing_is_written_without_rules() {
         let flows = flows(Vec::new(), MAX_SOURCES_BYTES);
-        assert_eq!(flows.of_result("a/x", &Sources::default()), None);
+        assert_eq!(flows.of_result(Some("a/x"), &Sources::default()), None);
     }
 }

@@ -254,6 +254,17 @@ impl CallIds {
         }
     }
 
+    /// Whether a text is written as these ids are; [`may_be`](Self::may_be) says the same and less of short ones.
+    #[cfg(feature = "sql")]
+    pub(super) fn is_written_like(&self, text: &str) -> bool {
+        match self {
+            Self::Signed(signer) => signer.may_be(text),
+            Self::Counted(_) | Self::Reserved { .. } => text
+                .strip_prefix(COUNTED)
+                .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())),
+        }
+    }
+
     /// What knows ids of the keys that were given: no other id is known then, whatever the store has.
     pub(super) fn given_signer(&self) -> Option<&IdSigner> {
         match self {

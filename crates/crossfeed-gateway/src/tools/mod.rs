@@ -40,6 +40,8 @@ use crate::{
     principal::Principal,
     records::Records,
 };
+#[cfg(feature = "sql")]
+use builtin::Queries;
 use bytes::Bytes;
 use crossfeed_core::Engine;
 use crossfeed_store::{ResultStore, StoreError, StoreMetrics, with_causes};
@@ -74,6 +76,9 @@ pub struct Tools {
     files: Option<Arc<Files>>,
     /// Where results are saved as files; none unless it was [opened](Self::with_save_directory).
     saves: Option<Arc<SaveDirectory>>,
+    /// What answers statements about results; none unless it was [given](Self::with_queries).
+    #[cfg(feature = "sql")]
+    queries: Option<Arc<Queries>>,
 }
 
 /// Who calls tools.
@@ -164,6 +169,8 @@ impl Tools {
                 .as_ref()
                 .map(|own| Arc::new(Files::new(own))),
             saves: None,
+            #[cfg(feature = "sql")]
+            queries: None,
             config,
         }
     }
@@ -183,9 +190,46 @@ impl Tools {
         Ok(self)
     }
 
+    /// Answers statements about results (`query_results`) in processes that this command starts, where the configuration
+    /// has [`queries`](GatewayConfig::queries); else this changes nothing.
+    #[cfg(feature = "sql")]
+    pub fn with_queries(mut self, command: crossfeed_worker::WorkerCommand) -> Self {
+        let config = self.config.queries.as_ref();
+        let queries = config.and_then(|config| Queries::new(command, config, &self.engine));
+        self.queries = queries.map(Arc::new);
+        self
+    }
+
+    /// Starts the first process for statements, so that the first one need not wait, and says how it is shut off; `None`
+    /// where there are none.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started.
+    #[cfg(feature = "sql")]
+    pub async fn warm_up_queries(
+        &self,
+    ) -> Result<Option<crossfeed_worker::Sandbox>, crossfeed_worker::WorkerError> {
+        match &self.queries {
+            Some(queries) => queries.warm_up().await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn has_queries(&self) -> bool {
+        #[cfg(feature = "sql")]
+        return self.queries.is_some();
+        #[cfg(not(feature = "sql"))]
+        false
+    }
+
     /// The names of the gateway's own tools for a client that may list results or not.
     fn own_tools(&self, may_list: bool) -> Vec<&'static str> {
-        builtin::offered(self.config.extra_tools, may_list, self.saves.is_some())
+        builtin::offered(
+            self.config.extra_tools,
+            may_list,
+            (self.saves.is_some(), self.has_queries()),
+        )
     }
 
     /// Sets the keys that ids of clients without sessions are signed with, in place of the one of the store or of this

@@ -16,6 +16,8 @@ use crossfeed_wire::Scope;
 use lru::LruCache;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
+#[cfg(feature = "sql")]
+use std::hash::{BuildHasher as _, RandomState};
 use std::{
     collections::HashMap,
     num::NonZeroUsize,
@@ -40,6 +42,9 @@ pub(super) struct Place {
     pub(super) is_shared: bool,
     /// The conversation that it is.
     pub(super) conversation: Option<ConversationDigest>,
+    /// What tells it from others of the same scope, of which an earlier one may have had the same ids.
+    #[cfg(feature = "sql")]
+    pub(super) number: u64,
     /// Whether it is a conversation that was forgotten: its ids go on elsewhere.
     is_forgotten: AtomicBool,
 }
@@ -57,6 +62,8 @@ impl Place {
             ids,
             is_shared,
             conversation,
+            #[cfg(feature = "sql")]
+            number: RandomState::new().hash_one(()),
             is_forgotten: AtomicBool::new(false),
         })
     }

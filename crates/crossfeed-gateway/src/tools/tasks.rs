@@ -398,6 +398,7 @@ impl Shared {
             can_read: listing.is_some_and(|own| own.extra.contains(&builtin::READ)),
             projection: kept.projection(),
             notices: Notices::default(),
+            note: None,
             params: kept.params.clone().into(),
         };
         let found = kept.end.as_ref().and_then(KeptEnd::recorded);

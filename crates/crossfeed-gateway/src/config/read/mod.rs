@@ -4,6 +4,7 @@ mod clients;
 mod fields;
 mod flows;
 mod limits;
+mod queries;
 mod references;
 mod server;
 mod store;
@@ -177,7 +178,9 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let save_directory = save_directory.map(|(_, saves)| saves);
     let flows = fields.take("flows");
     let has_files = references.as_ref().is_some_and(|own| own.files.is_some());
-    let ends = (has_files, save_directory.is_some());
+    let queries = fields.take("queries").and_then(queries::queries);
+    // Both are receivers that rules can name.
+    let ends = (has_files, save_directory.is_some() || queries.is_some());
     let flows = flows.map_or_else(Vec::new, |field| flows::flows(&field, &servers, ends));
     fields.refuse_previews();
     let clients = fields.take("clients");
@@ -205,6 +208,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         references: references.unwrap_or_default(),
         result_resources: fields.get("resultResources").unwrap_or_default(),
         save_directory,
+        queries,
         store,
         id_keys,
         session: None,

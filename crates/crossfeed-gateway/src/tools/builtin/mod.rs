@@ -2,9 +2,14 @@
 
 mod inspect;
 mod page;
+#[cfg(feature = "sql")]
+mod query;
 mod read;
 mod save;
 mod stored;
+
+#[cfg(feature = "sql")]
+pub(super) use query::{Queries, answer as answer_query};
 
 use super::{
     client::Shared,
@@ -31,15 +36,22 @@ pub(super) const READ: &str = "read_result";
 pub(super) const LIST: &str = "list_results";
 /// Saves a stored result as a file.
 pub(super) const SAVE: &str = config::SAVE;
+/// Answers SQL over stored results.
+pub(super) const QUERY: &str = "query_results";
 
 /// Their names, the inspector's first. Results are listed only to who cannot see those of others; they are saved where
-/// there is a directory for it.
-pub(super) fn offered(tools: ExtraTools, may_list: bool, may_save: bool) -> Vec<&'static str> {
+/// there is a directory for it, and queried where there are processes for that.
+pub(super) fn offered(
+    tools: ExtraTools,
+    may_list: bool,
+    (may_save, may_query): (bool, bool),
+) -> Vec<&'static str> {
     let all = [
         (INSPECT, tools.inspect),
         (READ, tools.read),
         (LIST, tools.list && may_list),
         (SAVE, may_save),
+        (QUERY, may_query),
     ];
     let offered = all.into_iter().filter(|(_, offered)| *offered);
     offered.map(|(name, _)| name).collect()
@@ -51,6 +63,7 @@ pub(super) fn definition(name: &str, config: &GatewayConfig) -> Value {
         READ => read_result(),
         LIST => list_results(),
         SAVE => save_result(config.shares_saves()),
+        QUERY => query_results(),
         _ => inspector(),
     };
     let mut hints = json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false});
@@ -67,15 +80,49 @@ pub(super) fn definition(name: &str, config: &GatewayConfig) -> Value {
 
 /// The guidance for models, once for all calls.
 pub(super) fn guidance(offered: &[&str]) -> Option<String> {
-    offered.contains(&READ).then(|| {
+    let reading = offered.contains(&READ).then(|| {
         format!("A long result is shown as a preview that begins with `[crossfeed preview of` and its call id: refer to that id to pass the result on, or read more of it with `{READ}`.")
-    })
+    });
+    let querying = offered.contains(&QUERY).then(|| {
+        format!("To pass on a value, a list or a filtered list, refer to the result with a selector. Where results must be joined, counted, grouped, sorted or compared first, use `{QUERY}`, whose answer is a result that can be referred to.")
+    });
+    let all: Vec<String> = reading.into_iter().chain(querying).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// The arguments of a call of one of them.
 struct Arguments(Value);
 
 impl Arguments {
+    /// Those of a call.
+    ///
+    /// # Errors
+    ///
+    /// They are too long, or hold what the input schema of the tool does not name.
+    fn parse(
+        name: &str,
+        arguments: Option<Bytes>,
+        config: &GatewayConfig,
+    ) -> Result<Self, ErrorBodies> {
+        let bytes = arguments.as_ref().map_or(0, Bytes::len);
+        if bytes > MAX_ARGUMENT_BYTES {
+            let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");
+            let advice = if name == QUERY {
+                "write a shorter statement"
+            } else {
+                "ask for fewer `fields`, or use a shorter `select`"
+            };
+            return Err(refusal::body(ErrorCode::LimitExceeded, message, advice));
+        }
+        let read = |arguments| {
+            let document = Document::new(arguments);
+            document.root().ok().map(Cursor::to_nearest_value)
+        };
+        let arguments = Self(arguments.and_then(read).unwrap_or_else(|| json!({})));
+        arguments.check(name, config)?;
+        Ok(arguments)
+    }
+
     /// Refuses what the input schema of the tool does not name.
     fn check(&self, name: &str, config: &GatewayConfig) -> Result<(), ErrorBodies> {
         let definition = definition(name, config);
@@ -158,13 +205,18 @@ impl Arguments {
 
 /// The call whose result is named.
 fn call_id_of(shared: &Shared, arguments: &Arguments) -> Result<CallId, ErrorBodies> {
-    const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
     let Some(call_id) = arguments.text("call_id")? else {
         let message = "the required parameter `call_id` is missing";
         let code = ErrorCode::ArgumentsInvalid;
         return Err(refusal::body(code, message, HOW_TO_NAME));
     };
-    // An id that was never given out is not even looked up.
+    known_call(shared, call_id)
+}
+
+const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
+
+/// The call of an id. One that was never given out is not even looked up.
+fn known_call(shared: &Shared, call_id: &str) -> Result<CallId, ErrorBodies> {
     let id = CallId::parse(call_id).ok();
     let id = id.filter(|id| shared.place.ids.may_be(id.as_str()));
     id.ok_or_else(|| {
@@ -194,18 +246,7 @@ async fn answered(
     arguments: Option<Bytes>,
     is_model: bool,
 ) -> Result<Bytes, ErrorBodies> {
-    let bytes = arguments.as_ref().map_or(0, Bytes::len);
-    if bytes > MAX_ARGUMENT_BYTES {
-        let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");
-        let advice = "ask for fewer `fields`, or use a shorter `select`";
-        return Err(refusal::body(ErrorCode::LimitExceeded, message, advice));
-    }
-    let read = |arguments| {
-        let document = Document::new(arguments);
-        document.root().ok().map(Cursor::to_nearest_value)
-    };
-    let arguments = Arguments(arguments.and_then(read).unwrap_or_else(|| json!({})));
-    arguments.check(name, &shared.tools.config)?;
+    let arguments = Arguments::parse(name, arguments, &shared.tools.config)?;
     match name {
         READ => read::answer(shared, &arguments, is_model).await,
         LIST => stored::answer(shared, &arguments).await,
@@ -254,6 +295,21 @@ fn list_results() -> Value {
             "properties": {
                 "offset": {"type": "integer", "minimum": 0, "default": 0},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+            },
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn query_results() -> Value {
+    json!({
+        "name": QUERY,
+        "description": "Answers one SQLite `SELECT` over stored tool results, also of different servers. A result is a table named by its `_toolCallId`: `SELECT state, count(*) AS n FROM call_1 GROUP BY state`. A list in an object is a table of its own, named by the id and the key: `call_1_items`. Nested values are JSON: `json_extract(user, '$.name')`. The answer is a list of objects that can be referred to like any result. With `describe`, gives the tables and columns of these results instead.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "sql": {"type": "string"},
+                "describe": {"type": "array", "items": {"type": "string"}, "description": "`_toolCallId`s"},
             },
             "additionalProperties": false,
         },

@@ -33,6 +33,9 @@ pub(super) struct Audience {
 
 const OUTPUT: &str = "outputSchema";
 
+/// The place of the gateway's own tools among those of servers: none is there.
+const OWN_SERVER: usize = usize::MAX;
+
 /// A tool of a server, rewritten.
 pub(super) struct RewrittenTool {
     /// As it came.
@@ -46,7 +49,7 @@ pub(super) struct RewrittenTool {
 
 /// A tool of a server that can be called.
 pub(in crate::tools) struct Offered {
-    /// Which server, by its place in the configuration.
+    /// Which server, by its place in the configuration; no place of one for a tool of the gateway.
     pub(in crate::tools) server: usize,
     /// `server/tool`, by which flow rules and stored results name it.
     pub(in crate::tools) source: Arc<str>,
@@ -67,6 +70,27 @@ pub(in crate::tools) struct Offered {
 }
 
 impl Offered {
+    /// A tool of the gateway, whose results are recorded.
+    #[cfg(feature = "sql")]
+    pub(in crate::tools) fn own(engine: &Engine, source: String, listed: ListedTool) -> Self {
+        Self {
+            server: OWN_SERVER,
+            source: source.into(),
+            prepared: engine.prepare(listed),
+            headers: Vec::new(),
+            is_chained: true,
+            has_page: false,
+            withheld: Arc::default(),
+            output: None,
+            projected: None,
+        }
+    }
+
+    /// What its results hold besides what its arguments do; the gateway's own tools have nothing of their own.
+    pub(in crate::tools) fn own_source(&self) -> Option<&str> {
+        (self.server != OWN_SERVER).then_some(&*self.source)
+    }
+
     /// Whether something of its results may be withheld.
     pub(in crate::tools) fn withholds(&self) -> bool {
         !self.withheld.never_is_empty()

@@ -219,6 +219,8 @@ pub(super) struct Replay {
     pub(super) projection: Option<ProjectionRequest>,
     /// What is said of the call beside its result.
     pub(super) notices: Notices,
+    /// What the gateway itself says of it.
+    pub(super) note: Option<String>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
 }
@@ -360,7 +362,7 @@ impl RecordedCall {
         let in_flight = self.in_flight;
         let mut returned = ToolResult::mcp_document(read);
         let flows = &shared.tools.flows;
-        if let Some(sources) = flows.of_result(&offered.source, &self.ready.sources) {
+        if let Some(sources) = flows.of_result(offered.own_source(), &self.ready.sources) {
             returned = returned.with_sources(sources);
         }
         let recorded = in_flight.complete(returned).await;
@@ -375,7 +377,8 @@ impl RecordedCall {
         }
         figures.result(metrics::ResultOutcome::Recorded);
         // What a program reads gets no index for that where it is large.
-        if !show.is_for_program() || result.len() <= LARGE {
+        let is_learned = offered.own_source().is_some();
+        if is_learned && (!show.is_for_program() || result.len() <= LARGE) {
             shared.learn(call_id, offered);
         }
         match ahead {
@@ -418,6 +421,7 @@ impl Replay {
             said: ResultNotes {
                 call_id: Some(self.call_id.to_string()),
                 notices: self.notices.clone(),
+                note: self.note.clone(),
                 ..ResultNotes::default()
             },
         }

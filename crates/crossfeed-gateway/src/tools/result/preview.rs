@@ -33,6 +33,10 @@ pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<
         let said = json!({internal::TOOL_CALL_ID: call_id, "_crossfeedNote": how});
         parts.push(text_part(&said.to_string()));
     }
+    if let Some(note) = &show.said.note {
+        let said = json!({"_crossfeedNote": note});
+        parts.push(text_part(&said.to_string()));
+    }
     parts.extend(notices_part(show));
     let content = format!("[{}]", parts.join(","));
     // Of all others the preview says that they are not shown.
