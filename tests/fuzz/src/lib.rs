@@ -36,13 +36,14 @@ pub struct Target {
 const KIB: usize = 1024;
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     target("messages", gateway::message, 16, 64 * KIB),
     target("server-sent-events", sse::events, 16, 128 * KIB),
     target("tool-lists", gateway::tool_list, 512, 8 * KIB * KIB),
     target("arguments", gateway::arguments, 64, 2 * KIB * KIB),
     target("selectors", stages::selector, 256, 8 * KIB * KIB),
     target("edits", stages::edit, 512, 2 * KIB * KIB),
+    target("statements", stages::statement, 512, 4 * KIB * KIB),
     target("schemas", stages::schema, 512, 4 * KIB * KIB),
     target("configurations", gateway::configuration, 256, KIB * KIB),
     target("otlp", stages::otlp, 64, KIB * KIB),

@@ -6,10 +6,11 @@ use crossfeed_edit::{EditLimits, IsWithheld, Merge, Patch, TextEdits};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_otel::{JsonDocuments, JsonPiece, Policy, sanitize_json};
 use crossfeed_output_schema::OutputSchema;
+use crossfeed_sql::{Answer, Database, SqlLimits};
 use crossfeed_tools::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{CallId, Scope};
 use serde_json::{Value, json};
-use std::sync::OnceLock;
+use std::{sync::OnceLock, time::Duration};
 
 const DOCUMENT: &str = r#"{"items": [
     {"id": "a", "url": "https://a.example", "n": 1.5, "tags": ["x", "y"], "deep": {"er": {"est": null}}},
@@ -45,6 +46,41 @@ pub(crate) fn selector(input: &[u8]) {
     // What it gives may be nothing or too much; either is an error with a message.
     if let Err(error) = block_on(session.resolve_json(reference, None)) {
         assert!(!error.to_string().is_empty());
+    }
+}
+
+/// A statement, and behind its line the result that it is about. What is imported has as many tables as are described; an
+/// answer is JSON with its rows, the same again, and leaves everything as it is.
+pub(crate) fn statement(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let (sql, result) = text.split_once('\n').unwrap_or((&text, "[]"));
+    let limits = SqlLimits::default()
+        .with_time(Duration::from_millis(50))
+        .with_answer_bytes(64 << 10)
+        .with_value_bytes(1 << 20);
+    let mut database = Database::open(limits).expect("memory");
+    let result = match serde_json::from_str::<Value>(result) {
+        Ok(_) => result.to_owned(),
+        Err(_) => Value::from(result).to_string(),
+    };
+    if let Ok(tables) = database.import("call_1", result) {
+        assert!(tables.iter().all(|table| !table.columns.is_empty()));
+    }
+    let before = database.tables().to_vec();
+    let rows = |answer: &Answer| {
+        let rows: Value = serde_json::from_slice(&answer.json).expect("JSON");
+        rows.as_array().expect("a list").len()
+    };
+    match database.query(sql) {
+        Ok(answer) => assert_eq!(rows(&answer), answer.rows, "{sql}"),
+        Err(error) => assert!(!error.to_string().is_empty() && !error.advice().is_empty()),
+    }
+    assert_eq!(database.tables(), before, "{sql}");
+    for table in &before {
+        let name = table.name.replace('"', "\"\"");
+        let counted = database.query(&format!("SELECT count(*) AS n FROM \"{name}\""));
+        let expected = format!("[{{\"n\":{}}}]", table.rows);
+        assert_eq!(counted.expect("a table").json, expected.as_bytes(), "{sql}");
     }
 }
 
