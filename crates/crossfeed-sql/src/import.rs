@@ -196,9 +196,14 @@ fn write_one(
         .map(|((_, value), column)| SqlValue::of(*value, column.kind))
         .collect();
     if !rest.is_empty() {
+        let compact = |value: &Cursor<'_>| {
+            let mut json = Vec::new();
+            value.write_compact(&mut json);
+            json
+        };
         let members: Vec<_> = rest
             .iter()
-            .map(|(name, value)| (name.as_str(), value.raw()))
+            .map(|(name, value)| (name.as_str(), compact(value)))
             .collect();
         row.push(SqlValue::of_json(crossfeed_json::object(&members)));
     }

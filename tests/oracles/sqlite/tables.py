@@ -30,7 +30,9 @@ def merged(kinds):
     return "NUMERIC" if kinds and kinds <= {"INTEGER", "REAL"} else ""
 
 
-def stored(value):
+def stored(value, declared):
+    if isinstance(value, bool) and not declared:
+        return json.dumps(value)
     if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -54,20 +56,30 @@ def distinct(name, names):
 def create(database, name, keys, rows):
     """`keys` name the columns, `rows` are lists of values."""
     names = set()
-    columns = [quoted(distinct(key, names)) + " " + merged(kind(row[at]) for row in rows) for at, key in enumerate(keys)]
+    kinds = [merged(kind(row[at]) for row in rows) for at, key in enumerate(keys)]
+    columns = [quoted(distinct(key, names)) + " " + own for key, own in zip(keys, kinds)]
     database.execute(f"CREATE TABLE {quoted(name)} ({','.join(columns)})")
     places = ",".join("?" * len(keys))
-    database.executemany(f"INSERT INTO {quoted(name)} VALUES ({places})", ([stored(value) for value in row] for row in rows))
+    database.executemany(f"INSERT INTO {quoted(name)} VALUES ({places})", ([stored(value, own) for value, own in zip(row, kinds)] for row in rows))
+
+
+MOST = 250
 
 
 def create_list(database, name, items):
-    keys = list(dict.fromkeys(key for item in items if isinstance(item, dict) for key in item))
+    every = list(dict.fromkeys(key for item in items if isinstance(item, dict) for key in item))
+    keys, others = every[:MOST], every[MOST:]
     has_values = not keys or any(not isinstance(item, dict) for item in items)
     rows = []
     for item in items:
-        row = [item.get(key) if isinstance(item, dict) else None for key in keys]
-        rows.append(row + ([None if isinstance(item, dict) else item] if has_values else []))
-    create(database, name, keys + (["value"] if has_values else []), rows)
+        is_object = isinstance(item, dict)
+        row = [item.get(key) if is_object else None for key in keys]
+        if has_values:
+            row.append(None if is_object else item)
+        if others:
+            row.append({key: item[key] for key in item if key in others} or None if is_object else None)
+        rows.append(row)
+    create(database, name, keys + ["value"] * has_values + ["rest"] * bool(others), rows)
 
 
 def holds_lists(value, depth):
@@ -126,6 +138,8 @@ def load(database, name, text):
     else:
         own, lists, names = [], [], {name.lower()}
         walk(value, "", 0, own, lists)
+        if len(own) > MOST:
+            own[MOST:] = [("rest", dict(own[MOST:]))]
         if own or not lists:
             create(database, name, [key for key, _ in own], [[one for _, one in own]])
         for path, items in lists:

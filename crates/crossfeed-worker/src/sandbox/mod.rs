@@ -1,21 +1,26 @@
 //! Shuts a process off from files, network and other processes, as far as the system lets a process do so to itself.
 
-#[cfg_attr(
-    all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ),
-    path = "linux.rs"
-)]
-#[cfg_attr(
-    not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )),
-    path = "none.rs"
-)]
-mod system;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod linux;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+mod none;
 
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+use linux as system;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+use none as system;
 use serde::{Deserialize, Serialize};
 
 /// How a worker is shut off. What is missing, its limits of time and memory do not replace: `--check` of the gateway

@@ -368,17 +368,16 @@ impl Imports {
         session: &Session,
         id: CallId,
     ) -> Result<(), ErrorBodies> {
-        let source = match self.known.get(id.as_str()) {
-            Some(lineage) => {
-                // Whether it is still there; a literal is selected of it, so that nothing is copied.
-                let request = ExportRequest::new(&id).with_select(Some("`1`"));
-                let found = shared.export_from(session, request).await;
-                found.map_err(refusal::not_exported)?;
-                Source {
-                    lineage: lineage.clone(),
-                    exported: None,
-                }
-            }
+        // One that is no longer there is an error, which says why.
+        let known = match self.known.get(id.as_str()) {
+            Some(lineage) if session.get(&id).await.is_ok() => Some(lineage.clone()),
+            _ => None,
+        };
+        let source = match known {
+            Some(lineage) => Source {
+                lineage,
+                exported: None,
+            },
             None => exported(shared, session, &id).await?,
         };
         self.results.push((id, source));
