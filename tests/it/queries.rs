@@ -160,5 +160,8 @@ fn answers_over_real_results_are_those_of_another_sqlite() {
         asked >= 200 && theirs.len() == results.len(),
         "{asked} statements"
     );
-    println!("{asked} statements over {} results", results.len());
+    say(&format!(
+        "{asked} statements over {} results",
+        results.len()
+    ));
 }

@@ -4,6 +4,7 @@ use crate::{
     limits::SqlLimits,
     names::{in_quotes, written},
     outline::outline,
+    source::start,
     table::Table,
 };
 use crossfeed_wire::ErrorCode;
@@ -309,9 +310,9 @@ fn quotable(text: &str) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let end = text.floor_char_boundary(MAX_QUOTED_BYTES);
-    if end < text.len() {
-        format!("{}…", &text[..end])
+    let begin = start(&text, MAX_QUOTED_BYTES);
+    if begin.len() < text.len() {
+        format!("{begin}…")
     } else {
         text
     }

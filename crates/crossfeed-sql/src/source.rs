@@ -143,11 +143,18 @@ pub(crate) fn distinct_all<'n>(all: impl Iterator<Item = &'n str> + Clone) -> Ve
     .collect()
 }
 
+/// The beginning of a text, of at most so many bytes and whole characters.
+pub(crate) fn start(text: &str, most: usize) -> &str {
+    let mut ends = (0..=text.len().min(most)).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
 fn written_name(name: &str) -> String {
     const MAX_BYTES: usize = 400;
     let name: String = name
         .chars()
         .map(|c| if c.is_control() { '_' } else { c })
         .collect();
-    name[..name.floor_char_boundary(MAX_BYTES)].to_owned()
+    start(&name, MAX_BYTES).to_owned()
 }

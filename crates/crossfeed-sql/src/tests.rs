@@ -414,7 +414,6 @@ fn nothing_but_reading_is_possible() {
         let outcome = database.query(sql);
         let taken = began.elapsed();
         let start: String = sql.chars().take(80).collect();
-        println!("{start}: {taken:?}: {outcome:?}");
         match outcome {
             Err(error) => assert_eq!(error.code().as_str(), code, "{start}: {error}"),
             Ok(answer) => panic!("{start}: {} rows", answer.rows),

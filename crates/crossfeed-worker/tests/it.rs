@@ -309,6 +309,10 @@ async fn idle() {
     drop(workers);
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how many runs there are is for the one who asks for a long test"
+)]
 async fn many() {
     if !fs::exists("/proc/self/task").unwrap() {
         println!("skip: this system has no /proc");

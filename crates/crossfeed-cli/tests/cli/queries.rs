@@ -31,10 +31,9 @@ fn page() -> String {
 
 /// The only block of a kind.
 fn block<'p>(page: &'p str, kind: &str) -> &'p str {
-    let [block] = blocks(page, kind)[..] else {
-        panic!("one block of {kind} is on the page");
-    };
-    block.trim_end()
+    let blocks = blocks(page, kind);
+    assert_eq!(blocks.len(), 1, "one block of {kind} is on the page");
+    blocks[0].trim_end()
 }
 
 /// A client that has listed the results of both servers: `call_1` and `call_2`.

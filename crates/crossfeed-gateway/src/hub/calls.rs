@@ -219,7 +219,7 @@ impl Request {
             let result = fault::tool(&server, &error, false, is_stateless);
             return Ok(Some(result));
         }
-        let (inputs, params) = RequestInputs::new(&self, &message, meta, params).await;
+        let (inputs, params) = RequestInputs::of_call(&self, &message, meta, params).await;
         match self.side.tools.call_with(params, inputs).await {
             Call::Answered(result) => Ok(Some(result)),
             Call::Refused(error) => Err(error.into()),

@@ -35,7 +35,7 @@ pub(super) struct RequestInputs {
 impl RequestInputs {
     /// What reads the inputs of a call, unless references name none; and the parameters of the call without the client's
     /// answer to the question for its roots.
-    pub(super) async fn new(
+    pub(super) async fn of_call(
         request: &Request,
         message: &Message,
         meta: Option<Bytes>,
