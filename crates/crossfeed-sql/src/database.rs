@@ -62,6 +62,10 @@ impl Database {
             let (bytes, limit) = (json.len(), self.limits.import_bytes);
             return Err(SqlError::ImportTooLarge { bytes, limit });
         }
+        if self.names.contains(&name.to_ascii_lowercase()) {
+            let name = name.to_owned();
+            return Err(SqlError::NameTaken { name });
+        }
         let document = Document::new(json);
         let root = document.root().map_err(|_| SqlError::NotJson)?;
         let text = root.as_str();

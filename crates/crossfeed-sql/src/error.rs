@@ -109,6 +109,12 @@ pub enum SqlError {
         /// How many it may have.
         limit: usize,
     },
+    /// A table has the name of a result already: another result, or a list of one.
+    #[error("there is a table {} already", written(.name))]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// What is imported is not valid JSON.
     #[error("the result is not valid JSON")]
     NotJson,
@@ -125,6 +131,7 @@ impl SqlError {
             | Self::UnknownColumn { .. }
             | Self::UnknownFunction { .. }
             | Self::Nul
+            | Self::NameTaken { .. }
             | Self::NotJson => ErrorCode::QueryInvalid,
             Self::Refused { .. } => ErrorCode::QueryRefused,
             Self::TooLong { .. }
@@ -159,7 +166,7 @@ impl SqlError {
                     .to_owned()
             }
             Self::Invalid { near: None, .. } => {
-                "change what it computes there: some of the values are not what the function takes"
+                "correct what it says: the statement is not complete, or computes with values that a function does not take"
                     .to_owned()
             }
             Self::UnknownTable { nearest, outline, .. } => {
@@ -191,6 +198,7 @@ impl SqlError {
             Self::TooLarge { .. } | Self::RowTooLarge { .. } | Self::Memory => "select less at once".to_owned(),
             Self::ImportTooLarge { .. } => "read a part of it with a reference and `$select`".to_owned(),
             Self::NotJson => "run the call again".to_owned(),
+            Self::NameTaken { .. } => "import it first, or under another name".to_owned(),
             Self::Nul => "leave it out, or write `char(0)`".to_owned(),
         }
     }

@@ -8,7 +8,7 @@ use rusqlite::{
     functions::{Context, FunctionFlags},
     hooks::{AuthAction, AuthContext, Authorization},
     limits::Limit,
-    types::ValueRef,
+    types::{Value, ValueRef},
 };
 use std::{collections::HashSet, sync::Arc};
 
@@ -158,7 +158,8 @@ fn refused(action: &AuthAction<'_>, admitted: &Admitted) -> Option<SqlError> {
         } => {
             let name = table_name.to_ascii_lowercase();
             // Where only rows are counted, the name may be one that the statement itself gave.
-            let is_own = column_name.is_empty() && !admitted.all.contains(&name);
+            let is_known = admitted.all.contains(&name) || name.starts_with("sqlite_");
+            let is_own = column_name.is_empty() && !is_known;
             let may_read = is_own || admitted.tables.contains(&name) || TABLES.contains(&&*name);
             // That there is such a table is not for this statement to know.
             let error = || SqlError::unknown_table(table_name);
@@ -216,16 +217,24 @@ pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::
     }
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("regexp", 2, flags, matches)?;
+    for (name, compute) in ROUNDING {
+        connection.create_scalar_function(name, 1, flags, move |context| {
+            Ok(match context.get_raw(0) {
+                ValueRef::Integer(integer) => Some(Value::Integer(integer)),
+                _ => number(context, 0).map(compute).map(Value::Real),
+            })
+        })?;
+    }
     for (name, compute) in MATH {
         connection.create_scalar_function(name, 1, flags, move |context| {
-            Ok(number(context, 0)?
+            Ok(number(context, 0)
                 .map(compute)
                 .filter(|value| value.is_finite()))
         })?;
     }
     for name in ["pow", "power"] {
         connection.create_scalar_function(name, 2, flags, |context| {
-            let numbers = number(context, 0)?.zip(number(context, 1)?);
+            let numbers = number(context, 0).zip(number(context, 1));
             let power = numbers.map(|(base, exponent)| base.powf(exponent));
             Ok(power.filter(|value| value.is_finite()))
         })?;
@@ -236,25 +245,31 @@ pub(crate) fn prepare(connection: &Connection, limits: &SqlLimits) -> rusqlite::
 /// A function of one number; the name, and what it computes.
 type MathFunction = (&'static str, fn(f64) -> f64);
 
-/// Those of <https://www.sqlite.org/lang_mathfunc.html> that models write, and the bundled SQLite does not have. What is not
-/// finite is null.
-const MATH: [MathFunction; 8] = [
+/// Those of <https://www.sqlite.org/lang_mathfunc.html> that models write, and the bundled SQLite does not have. An integer
+/// is rounded already.
+const ROUNDING: [MathFunction; 4] = [
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
-    ("exp", f64::exp),
     ("floor", f64::floor),
-    ("ln", f64::ln),
-    ("log10", f64::log10),
-    ("sqrt", f64::sqrt),
     ("trunc", f64::trunc),
 ];
 
-fn number(context: &Context<'_>, at: usize) -> rusqlite::Result<Option<f64>> {
-    Ok(match context.get_raw(at) {
+/// What is not finite is null.
+const MATH: [MathFunction; 4] = [
+    ("exp", f64::exp),
+    ("ln", f64::ln),
+    ("log10", f64::log10),
+    ("sqrt", f64::sqrt),
+];
+
+/// A number, also one that a text holds.
+fn number(context: &Context<'_>, at: usize) -> Option<f64> {
+    match context.get_raw(at) {
         ValueRef::Integer(integer) => integer.to_string().parse().ok(),
         ValueRef::Real(real) => Some(real),
-        _ => None,
-    })
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
 }
 
 /// `text REGEXP pattern`; the pattern is read once for each place where it stands.

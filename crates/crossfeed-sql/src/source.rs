@@ -60,8 +60,9 @@ pub(crate) fn sources(root: Cursor<'_>) -> Vec<(String, Rows<'_>)> {
             found.object(root, "", 0);
             let own = (!found.own.is_empty() || found.lists.is_empty())
                 .then(|| (String::new(), Rows::One(found.own)));
-            let lists = found.lists.into_iter();
-            let lists = lists.map(|(path, list)| (format!("_{path}"), Rows::Items(list)));
+            let paths = distinct_all(found.lists.iter().map(|(path, _)| path.as_str()));
+            let lists = paths.into_iter().zip(found.lists);
+            let lists = lists.map(|(path, (_, list))| (format!("_{path}"), Rows::Items(list)));
             own.into_iter().chain(lists).collect()
         }
         _ => vec![(String::new(), Rows::One(vec![("value".to_owned(), root)]))],
@@ -72,8 +73,6 @@ pub(crate) fn sources(root: Cursor<'_>) -> Vec<(String, Rows<'_>)> {
 struct ListSearch<'d> {
     own: Vec<(String, Cursor<'d>)>,
     lists: Vec<(String, Cursor<'d>)>,
-    /// Names of tables, which SQLite compares without regard to the case of ASCII letters.
-    names: HashSet<String>,
 }
 
 impl<'d> ListSearch<'d> {
@@ -86,10 +85,7 @@ impl<'d> ListSearch<'d> {
                 format!("{around}_{key}")
             };
             match value.kind() {
-                Kind::Array if self.lists.len() < MAX_TABLES => {
-                    let name = distinct(&name, &mut self.names);
-                    self.lists.push((name, value));
-                }
+                Kind::Array if self.lists.len() < MAX_TABLES => self.lists.push((name, value)),
                 Kind::Object if holds_lists(value, MAX_DEPTH.saturating_sub(depth + 1)) => {
                     self.object(value, &name, depth + 1);
                 }

@@ -139,8 +139,8 @@ fn answers_are_json_of_the_types_that_were_imported() {
             r#"[{"r":1,"id":2}]"#,
         ),
         (
-            "SELECT ceil(1.2) AS c, floor(-1) AS f, sqrt(-1) AS s, pow(2, 3) AS p, current_date IS NULL AS d",
-            r#"[{"c":2.0,"f":-1.0,"s":null,"p":8.0,"d":0}]"#,
+            "SELECT ceil(1.2) AS c, 7 / floor(2) AS f, floor('2.7') AS t, sqrt(-1) AS s, pow(2, '3') AS p, floor(9223372036854775807) AS i, current_date IS NULL AS d",
+            r#"[{"c":2.0,"f":3,"t":2.0,"s":null,"p":8.0,"i":9223372036854775807,"d":0}]"#,
         ),
         ("VALUES (1)", r#"[{"column1":1}]"#),
     ] {
@@ -227,6 +227,9 @@ fn statements_reach_admitted_results_only() {
         "SELECT id FROM call_2 WHERE EXISTS (SELECT 1 FROM call_1)",
         "WITH x AS (SELECT * FROM main.call_1) SELECT count(*) FROM x",
         "SELECT name FROM sqlite_master",
+        "SELECT count(*) FROM sqlite_master",
+        "SELECT 1 FROM sqlite_schema",
+        "SELECT count(*) FROM sqlite_temp_master",
         "SELECT sql FROM sqlite_schema",
         "SELECT * FROM nobody",
     ] {
@@ -253,6 +256,17 @@ fn an_import_has_no_part_of_the_time_of_a_statement() {
     std::thread::sleep(Duration::from_millis(5));
     let many = format!("[{}0]", "0,".repeat(20_000));
     assert_eq!(database.import("b", many).unwrap()[0].rows, 20_001);
+}
+
+#[test]
+fn no_result_takes_the_name_of_another() {
+    let mut database = database(r#"{"x": [1], "y": 1}"#);
+    for name in ["call_1", "CALL_1", "call_1_x", "json_each"] {
+        let name = name.to_owned();
+        let error = database.import(&name, "[2]");
+        assert_eq!(error, Err(SqlError::NameTaken { name }));
+    }
+    database.import("call_1_z", "[2]").unwrap();
 }
 
 #[test]

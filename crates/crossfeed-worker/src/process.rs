@@ -47,7 +47,8 @@ impl Process {
             .stderr(Stdio::null())
             .kill_on_drop(true);
         #[cfg(unix)]
-        command.env_clear().current_dir("/");
+        // In a group of its own, so that an interrupt at a terminal is for the host only.
+        command.env_clear().current_dir("/").process_group(0);
         let mut child = command.spawn().map_err(WorkerError::Start)?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) =

@@ -304,7 +304,7 @@ fn list_results() -> Value {
 fn query_results() -> Value {
     json!({
         "name": QUERY,
-        "description": "Answers one SQLite `SELECT` over stored tool results, also of different servers. A result is a table named by its `_toolCallId`: `SELECT state, count(*) AS n FROM call_1 GROUP BY state`. A list in an object is a table of its own, named by the id and the key: `call_1_items`. Nested values are JSON: `json_extract(user, '$.name')`. The answer is a list of objects that can be referred to like any result. With `describe`, gives the tables and columns of these results instead.",
+        "description": "Answers one SQLite `SELECT` over stored tool results, also of different servers. A result is a table named by its `_toolCallId` (in double quotes if that begins with a digit): `SELECT state, count(*) AS n FROM call_1 GROUP BY state`. A list in an object is a table of its own, named by the id and the key: `call_1_items`. Nested values are JSON: `json_extract(user, '$.name')`. The answer is a list of objects that can be referred to like any result. With `describe`, gives the tables and columns of these results instead.",
         "inputSchema": {
             "type": "object",
             "properties": {

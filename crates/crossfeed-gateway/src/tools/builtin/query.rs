@@ -228,18 +228,14 @@ async fn queried(
         &imports.lineage(),
     );
     let results = imports.names();
-    let mut lease = imports.lease(shared, queries).await?;
-    let answered = lease.query_within(sql, &results).await;
-    let answered = match answered {
-        // What was imported for earlier statements may take the room.
-        Err(WorkerError::Memory | WorkerError::Ended) => {
-            drop(lease);
-            let again = Imports::export_all(shared, session, &imports).await?;
-            lease = again.lease_fresh(shared, queries).await?;
-            lease.query_within(sql, &results).await
-        }
-        answered => answered,
-    };
+    let mut lease = imports.lease(shared, queries, session).await?;
+    let mut answered = lease.query_within(sql, &results).await;
+    // What was imported for earlier statements may take the room.
+    if let Err(WorkerError::Memory | WorkerError::Ended) = answered {
+        drop(lease);
+        lease = imports.lease_fresh(shared, queries, session).await?;
+        answered = lease.query_within(sql, &results).await;
+    }
     end(shared, lease);
     let answer = answered.map_err(failed)?;
     tracing::info!(
@@ -285,7 +281,7 @@ async fn describe(
         imports.add(shared, shared.session(), id).await?;
     }
     imports.allowed(shared, queries)?;
-    let mut lease = imports.lease(shared, queries).await?;
+    let mut lease = imports.lease(shared, queries, shared.session()).await?;
     let outline = lease.outline(&imports.names()).await.map_err(failed)?;
     end(shared, lease);
     let result = refusal::result(&outline.text, shared.privacy());
@@ -346,22 +342,6 @@ impl Imports {
         Ok(imports)
     }
 
-    /// The same results, to be imported once more.
-    async fn export_all(
-        shared: &Shared,
-        session: &Session,
-        imports: &Self,
-    ) -> Result<Self, ErrorBodies> {
-        let mut again = Self {
-            known: HashMap::new(),
-            results: Vec::new(),
-        };
-        for (id, _) in &imports.results {
-            again.add(shared, session, id.clone()).await?;
-        }
-        Ok(again)
-    }
-
     async fn add(
         &mut self,
         shared: &Shared,
@@ -403,52 +383,61 @@ impl Imports {
         })
     }
 
-    /// A process that has them.
+    /// A process that has them, with what the session imported before if there is room for both.
     async fn lease(
         &self,
         shared: &Shared,
         queries: &Queries,
+        session: &Session,
     ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
         let lease = queries.workers.lease(&shared.owner()).await;
-        self.import(shared, lease.map_err(failed)?).await
+        let lease = lease.map_err(failed)?;
+        match self.import(shared, session, lease).await? {
+            Ok(lease) => Ok(lease),
+            Err(WorkerError::Memory | WorkerError::Ended) => {
+                self.lease_fresh(shared, queries, session).await
+            }
+            Err(error) => Err(failed(error)),
+        }
     }
 
-    /// One that has nothing else.
+    /// A process that has them and nothing else.
     async fn lease_fresh(
         &self,
         shared: &Shared,
         queries: &Queries,
+        session: &Session,
     ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
         let lease = queries.workers.lease_fresh(&shared.owner()).await;
-        self.import(shared, lease.map_err(failed)?).await
+        let lease = lease.map_err(failed)?;
+        self.import(shared, session, lease).await?.map_err(failed)
     }
 
+    /// Imports what a process does not have.
     async fn import(
         &self,
         shared: &Shared,
+        session: &Session,
         mut lease: Lease<Vec<LineageEntry>>,
-    ) -> Result<Lease<Vec<LineageEntry>>, ErrorBodies> {
+    ) -> Result<Result<Lease<Vec<LineageEntry>>, WorkerError>, ErrorBodies> {
         for (id, source) in &self.results {
             if lease.imported(id.as_str()).is_some() {
                 continue;
             }
-            let again;
-            let (json, _) = match &source.exported {
-                Some(exported) => exported,
-                // Another call has the process that had it.
-                None => {
-                    again = exported(shared, shared.session(), id).await?.exported;
-                    match &again {
-                        Some(exported) => exported,
-                        None => continue,
-                    }
-                }
+            // The process that had it may be gone, or another call's.
+            let again = match &source.exported {
+                Some(_) => None,
+                None => exported(shared, session, id).await?.exported,
+            };
+            let Some((json, _)) = source.exported.as_ref().or(again.as_ref()) else {
+                continue;
             };
             let lineage = source.lineage.clone();
-            let imported = lease.import_with(id.as_str(), json, lineage).await;
-            imported.map_err(failed)?;
+            if let Err(error) = lease.import_with(id.as_str(), json, lineage).await {
+                return Ok(Err(error));
+            }
         }
-        Ok(lease)
+        Ok(Ok(lease))
     }
 }
 
