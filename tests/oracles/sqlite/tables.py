@@ -90,7 +90,7 @@ def holds_lists(value, depth):
 def walk(value, around, depth, own, lists):
     for key, one in value.items():
         name = f"{around}_{key}" if around else key
-        if isinstance(one, list):
+        if isinstance(one, list) and len(lists) < 64:
             lists.append((name, one))
         elif isinstance(one, dict) and holds_lists(one, 5 - depth - 1):
             walk(one, name, depth + 1, own, lists)

@@ -3,8 +3,8 @@
 mod store;
 
 use super::{
-    Eras, Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, UnlistedPolicy,
-    ViewChoice, jsonc,
+    Eras, Format, GatewayConfig, Grant, Prefix, QueriesConfig, Sources, TransportConfig,
+    UnlistedPolicy, ViewChoice, jsonc,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -272,6 +272,36 @@ fn results_leave_the_gateway_only_where_it_is_said() {
         &format!("saveDirectory = ''\n{server}"),
         &["line 1, `saveDirectory`: the path is empty"],
     );
+}
+
+#[test]
+fn queries_are_on_where_it_is_said() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    let read = |queries: &str| toml(&format!("queries = {queries}\n{server}")).queries;
+    assert_eq!(toml(server).queries, None);
+    assert_eq!(read("false"), None);
+    assert_eq!(read("true"), Some(QueriesConfig::default()));
+    let expected = QueriesConfig {
+        time: Duration::from_millis(1500),
+        memory_bytes: 1 << 28,
+        rows: 7,
+        ..QueriesConfig::default()
+    };
+    let limits = "{ time = '1.5 s', memoryBytes = '256 MiB', rows = 7 }";
+    assert_eq!(read(limits), Some(expected));
+    for (queries, why) in [
+        ("{ tim = 1 }", "did you mean `time`?"),
+        ("{ rows = 0 }", "a whole number from 1"),
+        ("7", "expected"),
+    ] {
+        let text = format!("queries = {queries}\n{server}");
+        let error = GatewayConfig::parse(&text, Format::Toml, &sources()).unwrap_err();
+        assert!(error.to_string().contains(why), "{queries}: {error}");
+    }
+    // Rules decide what statements may read.
+    let rule = "[[flows]]\nfrom = 'a'\nto = 'crossfeed/query_results'\naction = 'deny'\n";
+    let config = toml(&format!("queries = true\n{server}{rule}"));
+    assert_eq!(config.flows[0].to, "crossfeed/query_results");
 }
 
 #[test]
