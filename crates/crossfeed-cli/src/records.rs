@@ -3,7 +3,7 @@
 
 use crate::{
     cli::Kind,
-    document,
+    document, input,
     report::{CommandError, Result, Streams},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -119,13 +119,21 @@ pub(crate) enum Content {
 
 /// A line that is not a record.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoRecord {
+struct NoRecord {
     pub(crate) line: usize,
     pub(crate) why: String,
 }
 
+/// All records of the file at a path.
+pub(crate) fn of_file(file: &Bytes, path: &Path) -> Result<Vec<Record>> {
+    read(file).map_err(|NoRecord { line, why }| {
+        let file = input::name(path);
+        CommandError::usage(format!("line {line} of {file} is not a record: {why}"))
+    })
+}
+
 /// All records of a file.
-pub(crate) fn read(file: &Bytes) -> Result<Vec<Record>, NoRecord> {
+fn read(file: &Bytes) -> Result<Vec<Record>, NoRecord> {
     let text = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let mut records = Vec::new();
     for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {

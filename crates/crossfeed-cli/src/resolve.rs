@@ -2,7 +2,7 @@
 
 use crate::{
     artifact, cli, input,
-    records::{self, Content, NoRecord, Record},
+    records::{self, Content, Record},
     report::{CommandError, Result, Streams},
     rewrite, select,
 };
@@ -33,10 +33,7 @@ pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     let schema = schema
         .map(|path| input::read_schema(path, what))
         .transpose()?;
-    let records = records::read(&results).map_err(|NoRecord { line, why }| {
-        let file = input::name(&args.results);
-        CommandError::usage(format!("line {line} of {file} is not a record: {why}"))
-    })?;
+    let records = records::of_file(&results, &args.results)?;
 
     let schema = schema.map(|schema| judge(args, schema)).transpose()?;
     let mut options = records::with_room(EngineOptions::default(), results.len());

@@ -1,6 +1,6 @@
 //! The rows that a statement gives, as JSON.
 
-use crate::{column::ColumnKind, limits::SqlLimits, names_in, source::distinct_all, table::Table};
+use crate::{column::ColumnKind, limits::SqlLimits, source::distinct_all, table::Table};
 use crossfeed_json::{Document, escape_into};
 use rusqlite::{Rows, Statement, types::ValueRef};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ struct OutputColumn {
     kind: Option<ColumnKind>,
 }
 
-fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<OutputColumn> {
+fn columns(statement: &Statement<'_>, words: &[String], tables: &[&Table]) -> Vec<OutputColumn> {
     let kinds: HashMap<(String, String), ColumnKind> = tables
         .iter()
         .flat_map(|table| {
@@ -38,7 +38,7 @@ fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<Outpu
         .filter(|(_, kind)| matches!(kind, ColumnKind::Boolean | ColumnKind::Json))
         .collect();
     // Of rows of several `SELECT`s SQLite tells the columns of the first.
-    let is_compound = names_in(sql).iter().any(|word| {
+    let is_compound = words.iter().any(|word| {
         let compounds = ["UNION", "INTERSECT", "EXCEPT"];
         compounds.iter().any(|own| word.eq_ignore_ascii_case(own))
     });
@@ -65,11 +65,11 @@ fn columns(statement: &Statement<'_>, sql: &str, tables: &[&Table]) -> Vec<Outpu
 /// Runs a statement.
 pub(crate) fn run(
     statement: &mut Statement<'_>,
-    sql: &str,
+    words: &[String],
     tables: &[&Table],
     limits: &SqlLimits,
 ) -> rusqlite::Result<Answer> {
-    let columns = columns(statement, sql, tables);
+    let columns = columns(statement, words, tables);
     let rows = statement.query(())?;
     write(rows, &columns, limits)
 }

@@ -40,7 +40,8 @@ impl Database {
             guard::prepare(&connection, &limits)?;
             Ok(connection)
         };
-        let connection = open().map_err(|error| SqlError::of_statement(error, "", &[], &limits))?;
+        let connection =
+            open().map_err(|error| SqlError::of_statement(error, ("", &[]), &[], &limits))?;
         Ok(Self {
             connection,
             tables: Vec::new(),
@@ -78,7 +79,7 @@ impl Database {
         let first = self.tables.len();
         let written = self.write(name, &sources);
         let tables =
-            written.map_err(|error| SqlError::of_statement(error, "", &[], &self.limits))?;
+            written.map_err(|error| SqlError::of_statement(error, ("", &[]), &[], &self.limits))?;
         let names = tables.iter().map(|table| table.name.to_ascii_lowercase());
         self.names.extend(names);
         self.tables.extend(tables);
@@ -148,22 +149,24 @@ impl Database {
         if sql.contains('\0') {
             return Err(SqlError::Nul);
         }
-        if names_in(sql).is_empty() {
+        let words = names_in(sql);
+        if words.is_empty() {
             return Err(SqlError::Empty);
         }
-        let tables = self
-            .tables
-            .iter()
-            .filter(|table| is_admitted(&table.result));
-        let tables: Vec<&Table> = tables.collect();
-        let names = tables.iter().map(|table| table.name.to_ascii_lowercase());
+        let tables = self.tables.iter();
+        let (tables, others): (Vec<&Table>, Vec<&Table>) =
+            tables.partition(|table| is_admitted(&table.result));
+        let names = |tables: &[&Table]| {
+            let names = tables.iter().map(|table| table.name.to_ascii_lowercase());
+            names.collect()
+        };
         let admitted = Admitted {
-            tables: names.collect(),
-            all: self.names.clone(),
+            tables: names(&tables),
+            hidden: names(&others),
         };
         let connection = &mut self.connection;
         let limits = &self.limits;
-        let of_statement = |error| SqlError::of_statement(error, sql, &tables, limits);
+        let of_statement = |error| SqlError::of_statement(error, (sql, &words), &tables, limits);
         let deadline = Instant::now() + limits.time;
         let is_over = move || Instant::now() > deadline;
         connection
@@ -181,7 +184,8 @@ impl Database {
                 let what = "`EXPLAIN`";
                 return Err(SqlError::Refused { what });
             }
-            let answer = answer::run(&mut statement, sql, &tables, limits).map_err(of_statement)?;
+            let answer =
+                answer::run(&mut statement, &words, &tables, limits).map_err(of_statement)?;
             if answer.is_cut && answer.rows == 0 {
                 let limit = limits.answer_bytes;
                 return Err(SqlError::RowTooLarge { limit });

@@ -8,7 +8,7 @@ use crate::{
     table::Table,
 };
 use crossfeed_wire::ErrorCode;
-use std::{collections::HashSet, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
 /// The most bytes of a name or of what SQLite says that are quoted.
 const MAX_QUOTED_BYTES: usize = 200;
@@ -227,10 +227,10 @@ impl SqlError {
         }
     }
 
-    /// What SQLite says of a statement about these tables.
+    /// What SQLite says of a statement, with the words in it, about these tables.
     pub(crate) fn of_statement(
         error: rusqlite::Error,
-        sql: &str,
+        (sql, words): (&str, &[String]),
         tables: &[&Table],
         limits: &SqlLimits,
     ) -> Self {
@@ -269,7 +269,7 @@ impl SqlError {
         if let Some(name) = named("no such column: ") {
             // SQLite has its own remark about texts in double quotes behind the name.
             let name = name.split(" - should this be").next().unwrap_or(&name);
-            return Self::unknown_column(name.trim_matches('"').to_owned(), sql, tables);
+            return Self::unknown_column(name.trim_matches('"').to_owned(), (sql, words), tables);
         }
         if let Some(name) = named("no such function: ") {
             return Self::UnknownFunction { name };
@@ -282,12 +282,11 @@ impl SqlError {
         }
     }
 
-    fn unknown_column(name: String, sql: &str, tables: &[&Table]) -> Self {
-        let named: HashSet<String> = crate::names_in(sql)
-            .into_iter()
-            .map(|name| name.to_ascii_lowercase())
-            .collect();
-        let is_used = |table: &&&Table| named.contains(&table.name.to_ascii_lowercase());
+    fn unknown_column(name: String, (sql, words): (&str, &[String]), tables: &[&Table]) -> Self {
+        let is_used = |table: &&&Table| {
+            let mut words = words.iter();
+            words.any(|word| word.eq_ignore_ascii_case(&table.name))
+        };
         let used: Vec<&Table> = tables.iter().filter(is_used).copied().collect();
         let columns = used.iter().flat_map(|table| &table.columns);
         let own = name.rsplit('.').next().unwrap_or(&name);

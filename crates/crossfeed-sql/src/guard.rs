@@ -14,7 +14,7 @@ use std::{collections::HashSet, sync::Arc};
 
 /// The functions that statements may use: <https://www.sqlite.org/lang_corefunc.html> and the pages of aggregates,
 /// windows, dates and JSON; `regexp` is that of the `REGEXP` operator.
-pub(crate) const FUNCTIONS: [&str; 93] = [
+const FUNCTIONS: [&str; 93] = [
     "abs",
     "avg",
     "ceil",
@@ -117,8 +117,8 @@ pub(crate) const TABLES: [&str; 2] = ["json_each", "json_tree"];
 pub(crate) struct Admitted {
     /// The names of the tables that it may read, in lower case.
     pub(crate) tables: HashSet<String>,
-    /// Those of all tables.
-    pub(crate) all: HashSet<String>,
+    /// Those of the others.
+    pub(crate) hidden: HashSet<String>,
 }
 
 /// Why a statement was refused.
@@ -158,8 +158,8 @@ fn refused(action: &AuthAction<'_>, admitted: &Admitted) -> Option<SqlError> {
         } => {
             let name = table_name.to_ascii_lowercase();
             // Where only rows are counted, the name may be one that the statement itself gave.
-            let is_known = admitted.all.contains(&name) || name.starts_with("sqlite_");
-            let is_own = column_name.is_empty() && !is_known;
+            let is_hidden = admitted.hidden.contains(&name) || name.starts_with("sqlite_");
+            let is_own = column_name.is_empty() && !is_hidden;
             let may_read = is_own || admitted.tables.contains(&name) || TABLES.contains(&&*name);
             // That there is such a table is not for this statement to know.
             let error = || SqlError::unknown_table(table_name);

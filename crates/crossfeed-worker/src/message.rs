@@ -88,8 +88,6 @@ pub(crate) struct Fault {
 pub struct TableOutline {
     /// A line for each table: `call_1(id INTEGER): 2 rows`.
     pub text: String,
-    /// How many tables there are.
-    pub tables: usize,
 }
 
 /// The rows that a statement gives.

@@ -55,9 +55,9 @@ pub struct WorkerOptions {
     pub limits: SqlLimits,
     /// The most bytes of address space of a worker: 1 GiB, room for the largest import and for sorting it.
     pub memory_bytes: u64,
-    /// The time after which a worker that does not answer is killed: 30 s, with which no statement should meet whose own
-    /// time is less.
-    pub deadline: Duration,
+    /// How much longer than a statement has a worker may take to answer, before it is killed: 20 s, to import, and for what
+    /// no clock of SQLite ends.
+    pub grace: Duration,
     /// How many run at once: 2, so that the host has the other processors. Others wait.
     pub running: usize,
     /// How many wait for their owner with what they imported: 4.
@@ -75,11 +75,16 @@ impl WorkerOptions {
             command,
             limits: SqlLimits::default(),
             memory_bytes: 1 << 30,
-            deadline: Duration::from_secs(30),
+            grace: Duration::from_secs(20),
             running: 2,
             kept: 4,
             idle: Duration::from_secs(60),
             warm: 1,
         }
+    }
+
+    /// The time after which a worker that does not answer is killed.
+    pub fn deadline(&self) -> Duration {
+        self.limits.time + self.grace
     }
 }

@@ -62,7 +62,7 @@ impl Process {
             is_busy: false,
         };
         let opening = Request::Open(Opening::new(&options.limits, options.memory_bytes));
-        let opened = process.ask(&opening, b"", options.deadline).await;
+        let opened = process.ask(&opening, b"", options.deadline()).await;
         match opened.map_err(|error| WorkerError::Start(io::Error::other(error.to_string())))? {
             (Reply::Opened { sandbox }, _) => process.sandbox = sandbox,
             _ => return Err(WorkerError::Start(io::ErrorKind::InvalidData.into())),

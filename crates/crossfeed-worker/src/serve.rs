@@ -82,10 +82,9 @@ fn is_one_of(results: Option<&[String]>, result: &str) -> bool {
     results.is_none_or(|results| results.iter().any(|own| own == result))
 }
 
-fn outlined<'t>(tables: impl Iterator<Item = &'t Table> + Clone) -> Reply {
+fn outlined<'t>(tables: impl Iterator<Item = &'t Table>) -> Reply {
     Reply::Outlined(TableOutline {
-        text: outline(tables.clone()),
-        tables: tables.count(),
+        text: outline(tables),
     })
 }
 

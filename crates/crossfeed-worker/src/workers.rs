@@ -17,14 +17,6 @@ pub struct Workers<S> {
     shared: Arc<Shared<S>>,
 }
 
-impl<S> Clone for Workers<S> {
-    fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
-    }
-}
-
 struct Shared<S> {
     options: WorkerOptions,
     running: Arc<Semaphore>,
@@ -119,7 +111,7 @@ impl<S: Clone + Send + 'static> Workers<S> {
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, WorkerError> {
-        let waited = self.shared.options.deadline;
+        let waited = self.shared.options.deadline();
         let permit = Arc::clone(&self.shared.running).acquire_owned();
         let permit = tokio::time::timeout(waited, permit).await;
         permit
@@ -291,7 +283,7 @@ impl<S: Send + 'static> Lease<S> {
         request: &Request,
         behind: &[u8],
     ) -> Result<(Reply, Bytes), WorkerError> {
-        let limit = self.shared.options.deadline;
+        let limit = self.shared.options.deadline();
         self.process.ask(request, behind, limit).await
     }
 

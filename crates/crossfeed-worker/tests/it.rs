@@ -172,7 +172,7 @@ async fn deadlines() {
     let workers = Workers::new(
         options()
             .with_limits(limits)
-            .with_deadline(Duration::from_secs(1)),
+            .with_grace(Duration::from_millis(800)),
     );
     for (sql, is_killed) in [
         (
@@ -279,10 +279,12 @@ async fn cancelled() {
 }
 
 async fn bounded() {
+    let limits = SqlLimits::default().with_time(Duration::from_millis(200));
     let workers = Workers::new(
         options()
+            .with_limits(limits)
             .with_running(1)
-            .with_deadline(Duration::from_millis(300)),
+            .with_grace(Duration::from_millis(100)),
     );
     let first = lease(&workers, "a").await;
     let error = workers.lease("b").await.map(drop).unwrap_err();

@@ -383,7 +383,11 @@ pub(super) async fn gateway(
     let tools = tools.with_records(store).await;
     let tools = tools.map_err(|error| UnusableStore::new(&config, &error))?;
     let tools = querying(saving(tools, &config)?, &config)?;
-    warm_up(&tools).await;
+    if config.queries.is_some() {
+        // Nothing waits for it.
+        let warmed = tools.clone();
+        tokio::spawn(async move { warm_up(&warmed).await });
+    }
     let claim = match &config.session {
         Some(session) => SessionClaim::take(&tools, session)
             .await

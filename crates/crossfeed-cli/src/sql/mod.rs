@@ -4,7 +4,7 @@ mod grid;
 
 use crate::{
     cli, document, input,
-    records::{self, Content, NoRecord},
+    records::{self, Content},
     report::{CommandError, Result, Streams, bail},
     terminal,
 };
@@ -25,9 +25,6 @@ const ENDS: [&str; 4] = ["exit", "quit", ".exit", ".quit"];
 
 /// The arguments that make this program a worker.
 pub(crate) const WORKER: [&str; 1] = ["worker"];
-
-/// What a statement may take longer before its process is killed.
-const GRACE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -92,18 +89,14 @@ async fn answer(args: &cli::Sql, io: &mut Streams<'_>) -> Result {
 
 fn workers(args: &cli::Sql) -> Result<Workers<()>> {
     let mut options = WorkerOptions::new(WorkerCommand::own(WORKER).map_err(failed)?);
-    let time = Duration::from_secs(args.time);
     let limits = options
         .limits
-        .with_time(time)
+        .with_time(Duration::from_secs(args.time))
         .with_answer_bytes(256 << 20)
         .with_import_bytes(256 << 20);
     options.limits = limits;
     // What is read by hand is as large as the files of its owner.
-    let options = options
-        .with_memory_bytes(8 << 30)
-        .with_deadline(time + GRACE)
-        .with_warm(0);
+    let options = options.with_memory_bytes(8 << 30).with_warm(0);
     Ok(Workers::new(options))
 }
 
@@ -124,10 +117,7 @@ async fn add_records(
 ) -> Result {
     let scope = records::named_scope(session)?;
     let results = input::read(path)?;
-    let records = records::read(&results).map_err(|NoRecord { line, why }| {
-        let file = input::name(path);
-        CommandError::usage(format!("line {line} of {file} is not a record: {why}"))
-    })?;
+    let records = records::of_file(&results, path)?;
     let options = records::with_room(EngineOptions::default(), results.len());
     let engine = Engine::new(options, records::store());
     let session = engine.session(scope.clone());

@@ -5,22 +5,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod linux;
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-mod none;
 
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
-use linux as system;
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-use none as system;
 use serde::{Deserialize, Serialize};
 
 /// How a worker is shut off. What is missing, its limits of time and memory do not replace: `--check` of the gateway
@@ -39,10 +24,22 @@ pub struct Sandbox {
 impl Sandbox {
     /// Shuts this process off. It has read all that it reads besides its pipes.
     pub(crate) fn enter(memory_bytes: u64) -> Self {
+        let limits = limit(memory_bytes);
+        #[cfg(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        ))]
+        let (files, calls) = (linux::close_files(), linux::close_calls());
+        // Other systems let no process do so to itself.
+        #[cfg(not(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )))]
+        let (files, calls) = (false, false);
         Self {
-            limits: limit(memory_bytes),
-            files: system::close_files(),
-            calls: system::close_calls(),
+            limits,
+            files,
+            calls,
         }
     }
 }

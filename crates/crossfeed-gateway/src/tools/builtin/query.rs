@@ -31,15 +31,10 @@ use serde_json::json;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
-    time::Duration,
 };
 
 /// The most results of one statement.
 const MAX_RESULTS: usize = 16;
-
-/// What a statement may take longer than its own time, before its process is killed: to import, and for what no clock
-/// of SQLite ends.
-const GRACE: Duration = Duration::from_secs(20);
 
 /// The processes that answer statements, and the tool as calls of it are recorded.
 pub(in crate::tools) struct Queries {
@@ -60,7 +55,6 @@ impl Queries {
         let options = WorkerOptions::new(command)
             .with_limits(limits)
             .with_memory_bytes(config.memory_bytes as u64)
-            .with_deadline(config.time + GRACE)
             .with_running(config.running);
         Some(Self {
             workers: Workers::new(options),
